@@ -1,7 +1,7 @@
 #include "policy/digest.h"
 
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -40,7 +40,8 @@ struct Sha256Stream::State {
 };
 
 Sha256Stream::Sha256Stream() : state_(std::make_unique<State>()) {
-  if (state_->context == nullptr || EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) broken("SHA-256");
+  if (state_->context == nullptr || EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1)
+    broken("SHA-256");
 }
 Sha256Stream::~Sha256Stream() = default;
 Sha256Stream::Sha256Stream(Sha256Stream&&) noexcept = default;
@@ -59,15 +60,17 @@ Sha256 Sha256Stream::finish() {
 
 Sha256 sha256(std::string_view bytes) {
   Sha256 out;
-  if (EVP_Digest(bytes.data(), bytes.size(), out.bytes.data(), nullptr, EVP_sha256(), nullptr) != 1) broken("SHA-256");
+  if (EVP_Digest(bytes.data(), bytes.size(), out.bytes.data(), nullptr, EVP_sha256(), nullptr) != 1)
+    broken("SHA-256");
   return out;
 }
 
 Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
   Sha256 out;
   // SAFETY: char and unsigned char have the same size and alignment, and may alias.
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()),
-           bytes.size(), out.bytes.data(), nullptr) == nullptr) {
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+           reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), out.bytes.data(),
+           nullptr) == nullptr) {
     broken("HMAC-SHA-256");
   }
   return out;

@@ -11,8 +11,8 @@
 
 namespace policy {
 
-// A handle we hand out: `<prefix>-` and 32 lower-case hex digits (128 random bits). Two kinds of id never mix,
-// and a value that was parsed is safe as a file name and as a word on a command line.
+// A handle we hand out: `<prefix>-` and 32 lower-case hex digits (128 random bits). Two kinds of id never
+// mix, and a value that was parsed is safe as a file name and as a word on a command line.
 template <class Tag>
 class Id {
  public:
@@ -37,9 +37,9 @@ class Id {
  private:
   explicit Id(std::string text) : text_(std::move(text)) {}
   static tl::unexpected<Error> malformed() {
-    return fail(std::string(Tag::prefix) + ".unknown",
-                "not a " + std::string(Tag::noun) + " id; it looks like `" + std::string(Tag::prefix) +
-                    "-` and 32 hex digits");
+    return fail(std::string(Tag::prefix) + ".unknown", "not a " + std::string(Tag::noun) +
+                                                           " id; it looks like `" + std::string(Tag::prefix) +
+                                                           "-` and 32 hex digits");
   }
   std::string text_;
 };
@@ -81,5 +81,7 @@ Id<Tag> Id<Tag>::random() {
 
 template <class Tag>
 struct std::hash<policy::Id<Tag>> {
-  std::size_t operator()(const policy::Id<Tag>& id) const noexcept { return std::hash<std::string>()(id.text()); }
+  std::size_t operator()(const policy::Id<Tag>& id) const noexcept {
+    return std::hash<std::string>()(id.text());
+  }
 };

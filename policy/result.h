@@ -7,9 +7,10 @@
 
 namespace policy {
 
-// An expected failure. `code` is stable and machine-readable (`limit.sandboxes`, `path.outside`, `vmrun.timeout`);
-// `message` says in lower case what was refused and what to change, and never holds a secret, guest output or a
-// host path the caller may not see; `where` is a position (`file:line:col`) or empty.
+// An expected failure. `code` is stable and machine-readable (`limit.sandboxes`, `path.outside`,
+// `vmrun.timeout`); `message` says in lower case what was refused and what to change, and never holds a
+// secret, guest output or a host path the caller may not see; `where` is a position (`file:line:col`) or
+// empty.
 struct Error {
   std::string code;
   std::string message;

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "policy/digest.h"
+#include "policy/ids.h"
+#include "policy/json.h"
+#include "policy/path.h"
+
+// Each thing that can happen, as a plain struct. Policy speaks of these and never of MCP tools: tools, the
+// command line and whatever comes later map onto them, so a rule never changes its meaning.
+namespace policy {
+
+enum class Network { none, web, nat };
+enum class MouseButton { left, right, middle };
+
+struct Create {
+  static constexpr std::string_view kName = "create";
+  Network network = Network::none;
+};
+
+struct List {
+  static constexpr std::string_view kName = "list";
+};
+
+struct Run {
+  static constexpr std::string_view kName = "run";
+  SandboxId sandbox;
+  std::string command;  // text for bash in the guest
+  std::chrono::seconds timeout{};
+};
+
+struct Start {
+  static constexpr std::string_view kName = "start";
+  SandboxId sandbox;
+  std::string command;
+};
+
+struct Check {
+  static constexpr std::string_view kName = "check";
+  SandboxId sandbox;
+  JobId job;
+};
+
+struct Stop {
+  static constexpr std::string_view kName = "stop";
+  SandboxId sandbox;
+  JobId job;
+};
+
+// What a survey of the source found before the decision: regular files, their bytes together, and SHA-256
+// over the list of (name, size, digest). A copy whose content no longer has this manifest is not the copy
+// that was judged.
+struct Survey {
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
+  Sha256 manifest;
+};
+
+struct CopyIn {
+  static constexpr std::string_view kName = "copy_in";
+  SandboxId sandbox;
+  HostPath host_path;
+  GuestPath guest_path;
+  Survey survey;
+};
+
+// copy_out, first half: bytes from the guest into private staging, under limits.
+struct FetchOut {
+  static constexpr std::string_view kName = "copy_out";
+  SandboxId sandbox;
+  GuestPath guest_path;
+  HostPath host_path;
+};
+
+// copy_out, second half: what was accepted in staging becomes visible in the transfer folder.
+struct PublishOut {
+  static constexpr std::string_view kName = "copy_out.publish";
+  SandboxId sandbox;
+  GuestPath guest_path;
+  HostPath host_path;
+  Survey survey;
+};
+
+struct Screenshot {
+  static constexpr std::string_view kName = "screenshot";
+  SandboxId sandbox;
+};
+
+struct Click {
+  static constexpr std::string_view kName = "click";
+  SandboxId sandbox;
+  std::int32_t x = 0, y = 0;  // pixels from the top left
+  MouseButton button = MouseButton::left;
+  std::int32_t count = 1;
+};
+
+struct TypeText {
+  static constexpr std::string_view kName = "type";
+  SandboxId sandbox;
+  std::string text;
+};
+
+struct PressKey {
+  static constexpr std::string_view kName = "key";
+  SandboxId sandbox;
+  std::string keys;  // `ctrl+alt+t`
+};
+
+struct Extend {
+  static constexpr std::string_view kName = "extend";
+  SandboxId sandbox;
+  std::chrono::seconds by{};
+};
+
+enum class DestroyCause { asked, expired, orphaned, rolled_back, kill_switch, shutdown };
+
+struct Destroy {
+  static constexpr std::string_view kName = "destroy";
+  SandboxId sandbox;
+  DestroyCause cause = DestroyCause::asked;
+};
+
+// Destroys every sandbox and refuses new calls until it is lifted.
+struct KillSwitch {
+  static constexpr std::string_view kName = "kill_switch";
+  enum class Position { on, off } position = Position::on;
+};
+
+struct BuildImage {
+  static constexpr std::string_view kName = "image_build";
+  std::string name;
+};
+
+struct RemoveImage {
+  static constexpr std::string_view kName = "image_remove";
+  std::string name;
+};
+
+enum class VmrunVerb {
+  list,
+  start,
+  stop,
+  list_snapshots,
+  clone,
+  delete_vm,
+  check_tools_state,
+  run_program,
+  file_exists,
+  copy_to_guest,
+  copy_from_guest,
+  delete_file,
+  capture_screen,
+};
+
+// One vmrun command. `vmx` is the absolute .vmx path it names (empty for `list`), `arguments` the words after
+// it; flags and login are the driver's and not part of the question.
+struct Vmrun {
+  static constexpr std::string_view kName = "vmrun";
+  VmrunVerb verb = VmrunVerb::list;
+  std::string vmx;
+  std::vector<std::string> arguments;
+  std::optional<SandboxId>
+      sandbox;  // the clone it serves; empty for `list` and for commands on the base alone
+};
+
+using Action =
+    std::variant<Create, List, Run, Start, Check, Stop, CopyIn, FetchOut, PublishOut, Screenshot, Click,
+                 TypeText, PressKey, Extend, Destroy, KillSwitch, BuildImage, RemoveImage, Vmrun>;
+
+// The spellings used in policies, tools and the log.
+std::string_view spelling(Network);
+std::string_view spelling(MouseButton);
+std::string_view spelling(DestroyCause);
+std::string_view spelling(VmrunVerb);  // as vmrun spells it: `checkToolsState`
+std::optional<Network> network_from(std::string_view);
+std::optional<VmrunVerb> vmrun_verb_from(std::string_view);
+
+// `run`, `copy_in`, ...
+std::string_view name_of(const Action&);
+// The sandbox an action is about, if it is about one.
+const SandboxId* sandbox_of(const Action&);
+
+// Everything that was asked, by field name, for the log and for digests. Typed text is never in it: it stands
+// as its length and a digest keyed with `text_key`.
+Json describe(const Action&, std::string_view text_key);
+
+}  // namespace policy

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "policy/action.h"
+#include "policy/ids.h"
+
+namespace policy {
+
+enum class Transport { stdio, http, cli, system };
+std::string_view spelling(Transport);
+
+// Who asks. What the kernel or a checked token says is separate from what the client says of itself.
+struct Subject {
+  PrincipalId principal;
+  Transport transport = Transport::stdio;
+  std::optional<std::uint32_t> uid;
+  std::optional<std::int32_t> pid;
+  std::string os_user;  // the uid's name, empty when it has none
+  std::optional<SessionId> session;
+  std::string client_name;     // self-declared
+  std::string client_version;  // self-declared
+};
+
+// Ourselves: roll-back, reaping, age limit.
+Subject system_subject();
+
+// What the gateway knows of a sandbox, never what the caller says.
+struct SandboxFacts {
+  SandboxId id;
+  PrincipalId owner;
+  Network network = Network::none;
+  std::chrono::seconds age{};
+  std::set<std::string, std::less<>> labels;
+};
+
+// What ties together a call and everything it causes.
+struct Correlation {
+  CallId call;
+  std::string request;                  // the client's JSON-RPC id as text, empty when there is none
+  std::optional<std::uint64_t> parent;  // seq of the decision that caused this one
+};
+
+// Settings that policy may read, as `settings.<name>`: remote_input, web, web_ports, max_sandboxes, ...
+using FactValue = std::variant<bool, std::int64_t, std::string>;
+using Facts = std::map<std::string, FactValue, std::less<>>;
+
+// Who wants to do it, and on whose behalf: what a caller of the engine brings beside the action.
+struct Caller {
+  Subject who;
+  Correlation id;
+};
+
+// The whole question, as the engine puts it together: facts come from the inventory and the settings.
+struct Request {
+  Subject who;
+  std::optional<SandboxFacts> sandbox;
+  Action what;
+  Correlation id;
+};
+
+}  // namespace policy
