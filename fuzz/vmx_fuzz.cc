@@ -1,0 +1,31 @@
+// .vmx text from a base machine or a clone: strict reading survives a round trip, and agrees with VMware's
+// reading.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "vmware/vmx.h"
+
+namespace {
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  // SAFETY: unsigned char may be read as char.
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  const auto lenient = vmware::Vmx::parse_lenient(text);
+  const auto strict = vmware::Vmx::parse(text);
+  if (!strict) return 0;
+  require(lenient && *lenient == *strict);
+
+  const std::string written = strict->write();
+  const auto again = vmware::Vmx::parse(written);
+  require(again && *again == *strict);
+  require(again->write() == written);
+  vmware::Vmx copy;
+  for (const auto& entry : strict->entries()) require(copy.set(entry.key, entry.value).has_value());
+  require(copy == *strict);
+  return 0;
+}
