@@ -10,7 +10,8 @@
 namespace policy {
 
 // Which names a path may hold. `portable` is what both hosts can hold and is the default everywhere.
-enum class NameRules { posix, portable };
+// `windows` has the same names and takes `\` as a separator beside `/`.
+enum class NameRules { posix, portable, windows };
 
 // A place below a host root (the transfer folder): components that are never empty, `.`, `..`, or hold a
 // separator, NUL, control or direction-changing character. Nothing about the disk is known yet: links and
@@ -19,21 +20,27 @@ enum class NameRules { posix, portable };
 class HostPath {
  public:
   // The one set of path rules, a pure function of the bytes. Codes: path.empty, path.absolute, path.dotdot,
-  // path.nul, path.control, path.encoding, path.separator, path.drive, path.stream, path.reserved,
-  // path.trailing, path.character, path.too_long. `.` is the root itself.
+  // path.nul, path.control, path.format, path.encoding, path.separator, path.unc, path.device, path.drive,
+  // path.stream, path.reserved, path.trailing, path.character, path.short_name, path.confusable,
+  // path.staging, path.name_too_long, path.too_long, path.too_deep. `.` is the root itself.
   static Result<HostPath> parse(std::string_view text, NameRules rules = NameRules::portable);
 
   const std::vector<std::string>& components() const { return components_; }
   bool is_root() const { return components_.empty(); }
   // Joined with `/`; `.` for the root.
   std::string text() const;
-  auto operator<=>(const HostPath&) const = default;
+  // Written with a `/` or `/.` at its end: only a folder may be there. Plays no part in comparing.
+  bool names_folder() const { return folder_; }
+  auto operator<=>(const HostPath& other) const { return components_ <=> other.components_; }
+  bool operator==(const HostPath& other) const { return components_ == other.components_; }
 
  private:
   std::vector<std::string> components_;
+  bool folder_ = false;
 };
 
-// An absolute POSIX path in the guest, normalised: no `.`, `..`, empty component, NUL or control character.
+// An absolute POSIX path in the guest, normalised: no `.`, `..`, empty component, NUL, control or
+// direction-changing character. Codes: path.relative and those of HostPath that a POSIX path can have.
 // The guest resolves its own links; nothing on the host depends on where it leads.
 class GuestPath {
  public:
