@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t kMaxInteger = (std::int64_t{1} << 53) - 1;
 
-// Length of the well-formed UTF-8 sequence (RFC 3629) at the front of `text`; 0 when there is none.
+}  // namespace
+
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto tail = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
@@ -34,7 +35,7 @@ std::size_t utf8_length(std::string_view text) {
 
 // UTF-16 order differs from byte order only where a supplementary character (surrogates, D800-DFFF) meets a
 // character of U+E000-U+FFFF.
-bool utf16_less(std::string_view a, std::string_view b) {
+bool canonical_less(std::string_view a, std::string_view b) {
   const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (x == a.end() || y == b.end()) return a.size() < b.size();
   const auto rank = [](char c) {
@@ -46,8 +47,6 @@ bool utf16_less(std::string_view a, std::string_view b) {
   if (left != right) return left < right;
   return static_cast<unsigned char>(*x) < static_cast<unsigned char>(*y);
 }
-
-}  // namespace
 
 Json& Json::operator[](std::string_view key) {
   auto* object = std::get_if<Object>(&value_);
@@ -69,52 +68,56 @@ const Json* Json::find(std::string_view key) const {
 void canonical_string(std::string_view text, std::string& out) {
   static constexpr char hex[] = "0123456789abcdef";
   out.push_back('"');
-  while (!text.empty()) {
-    const auto c = static_cast<unsigned char>(text.front());
+  std::size_t plain = 0;  // bytes at the front that stand for themselves
+  const auto take = [&](std::size_t skip) {
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain + skip);
+    plain = 0;
+  };
+  while (plain < text.size()) {
+    const auto c = static_cast<unsigned char>(text[plain]);
     if (c >= 0x80) {
-      const std::size_t length = utf8_length(text);
+      const std::size_t length = utf8_length(text.substr(plain));
+      plain += length;
       if (length == 0) {
+        take(1);
         out += "\xEF\xBF\xBD";
-        text.remove_prefix(1);
-      } else {
-        out.append(text.substr(0, length));
-        text.remove_prefix(length);
       }
       continue;
     }
+    if (c >= 0x20 && c != '"' && c != '\\') {
+      ++plain;
+      continue;
+    }
+    take(1);
+    out.push_back('\\');
     switch (c) {
       case '"':
-        out += "\\\"";
-        break;
       case '\\':
-        out += "\\\\";
+        out.push_back(static_cast<char>(c));
         break;
       case '\b':
-        out += "\\b";
+        out.push_back('b');
         break;
       case '\f':
-        out += "\\f";
+        out.push_back('f');
         break;
       case '\n':
-        out += "\\n";
+        out.push_back('n');
         break;
       case '\r':
-        out += "\\r";
+        out.push_back('r');
         break;
       case '\t':
-        out += "\\t";
+        out.push_back('t');
         break;
       default:
-        if (c < 0x20) {
-          out += "\\u00";
-          out.push_back(hex[c >> 4]);
-          out.push_back(hex[c & 15]);
-        } else {
-          out.push_back(static_cast<char>(c));
-        }
+        out += "u00";
+        out.push_back(hex[c >> 4]);
+        out.push_back(hex[c & 15]);
     }
-    text.remove_prefix(1);
   }
+  out.append(text);
   out.push_back('"');
 }
 
@@ -147,7 +150,7 @@ void canonical(const Json& json, std::string& out) {
       members.reserve(value.size());
       for (const auto& member : value) members.push_back(&member);
       std::sort(members.begin(), members.end(),
-                [](const auto* a, const auto* b) { return utf16_less(a->first, b->first); });
+                [](const auto* a, const auto* b) { return canonical_less(a->first, b->first); });
       to.push_back('{');
       bool first = true;
       for (const auto* member : members) {
