@@ -1,0 +1,13 @@
+// ROOM: vmware
+// EXPECT: no viable conversion|could not convert|cannot convert
+#include "vmware/machines.h"
+
+void destroy(vmware::Machines& machines, policy::Destroy action, policy::Grant<policy::Destroy> grant) {
+#ifdef SALLYPORT_VIOLATION
+  auto work = machines.destroy(action);
+  (void)grant;
+#else
+  auto work = machines.destroy(std::move(grant));
+  (void)action;
+#endif
+}
