@@ -1,0 +1,225 @@
+#include "policy/action.h"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+
+namespace policy {
+namespace {
+
+constexpr std::array<std::pair<VmrunVerb, std::string_view>, 13> kVerbs{{
+    {VmrunVerb::list, "list"},
+    {VmrunVerb::start, "start"},
+    {VmrunVerb::stop, "stop"},
+    {VmrunVerb::list_snapshots, "listSnapshots"},
+    {VmrunVerb::clone, "clone"},
+    {VmrunVerb::delete_vm, "deleteVM"},
+    {VmrunVerb::check_tools_state, "checkToolsState"},
+    {VmrunVerb::run_program, "runProgramInGuest"},
+    {VmrunVerb::file_exists, "fileExistsInGuest"},
+    {VmrunVerb::copy_to_guest, "CopyFileFromHostToGuest"},
+    {VmrunVerb::copy_from_guest, "CopyFileFromGuestToHost"},
+    {VmrunVerb::delete_file, "deleteFileInGuest"},
+    {VmrunVerb::capture_screen, "captureScreen"},
+}};
+
+// What canonical JSON can hold; a sparse file can claim more.
+constexpr std::uint64_t kMaxNumber = (std::uint64_t{1} << 53) - 1;
+
+Json number(std::uint64_t value) { return Json(std::min(value, kMaxNumber)); }
+
+Json seconds(std::chrono::seconds value) {
+  constexpr auto max = static_cast<std::int64_t>(kMaxNumber);
+  return Json(std::clamp<std::int64_t>(value.count(), -max, max));
+}
+
+Json survey(const Survey& found) {
+  return Json(Json::Object{{"bytes", number(found.bytes)},
+                           {"files", number(found.files)},
+                           {"manifest", Json(found.manifest.hex())}});
+}
+
+// What stands in the log for typed text.
+Json withheld(std::string_view text, std::string_view key) {
+  return Json(Json::Object{{"bytes", number(text.size())}, {"hmac", Json(hmac_sha256(key, text).hex())}});
+}
+
+// A press that puts a character on the screen is typed text like any other: one key that is no name, alone
+// or with shift.
+bool types_a_character(std::string_view keys) {
+  const auto plus = keys.rfind('+', keys.empty() ? 0 : keys.size() - 1);
+  const auto last = plus == std::string_view::npos || plus + 1 == keys.size() ? keys : keys.substr(plus + 1);
+  const bool one_character = std::count_if(last.begin(), last.end(), [](char c) {
+                               return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+                             }) == 1;
+  if (!one_character) return false;
+  const auto modifiers = keys.substr(0, keys.size() - last.size());
+  return modifiers.empty() || modifiers == "shift+";
+}
+
+struct Describe {
+  std::string_view key;
+
+  Json operator()(const Create& a) const {
+    return Json(Json::Object{{"network", Json(spelling(a.network))}});
+  }
+  Json operator()(const List&) const { return Json(Json::Object{}); }
+  Json operator()(const Run& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())},
+                             {"command", Json(a.command)},
+                             {"timeout_s", seconds(a.timeout)}});
+  }
+  Json operator()(const Start& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())}, {"command", Json(a.command)}});
+  }
+  Json operator()(const Check& a) const { return job(a.sandbox, a.job); }
+  Json operator()(const Stop& a) const { return job(a.sandbox, a.job); }
+  Json operator()(const CopyIn& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())},
+                             {"host_path", Json(a.host_path.text())},
+                             {"guest_path", Json(a.guest_path.text())},
+                             {"survey", survey(a.survey)}});
+  }
+  Json operator()(const FetchOut& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())},
+                             {"host_path", Json(a.host_path.text())},
+                             {"guest_path", Json(a.guest_path.text())}});
+  }
+  Json operator()(const PublishOut& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())},
+                             {"host_path", Json(a.host_path.text())},
+                             {"guest_path", Json(a.guest_path.text())},
+                             {"survey", survey(a.survey)}});
+  }
+  Json operator()(const Screenshot& a) const { return only(a.sandbox); }
+  Json operator()(const Click& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())},
+                             {"x", Json(std::int64_t{a.x})},
+                             {"y", Json(std::int64_t{a.y})},
+                             {"button", Json(spelling(a.button))},
+                             {"count", Json(std::int64_t{a.count})}});
+  }
+  Json operator()(const TypeText& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())}, {"text", withheld(a.text, key)}});
+  }
+  Json operator()(const PressKey& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())},
+                             {"keys", types_a_character(a.keys) ? withheld(a.keys, key) : Json(a.keys)}});
+  }
+  Json operator()(const Extend& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())}, {"by_s", seconds(a.by)}});
+  }
+  Json operator()(const Destroy& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())}, {"cause", Json(spelling(a.cause))}});
+  }
+  Json operator()(const KillSwitch& a) const {
+    return Json(Json::Object{{"position", Json(a.position == KillSwitch::Position::on ? "on" : "off")}});
+  }
+  Json operator()(const BuildImage& a) const { return Json(Json::Object{{"name", Json(a.name)}}); }
+  Json operator()(const RemoveImage& a) const { return Json(Json::Object{{"name", Json(a.name)}}); }
+  Json operator()(const Vmrun& a) const {
+    Json::Array words;
+    words.reserve(a.arguments.size());
+    for (const auto& word : a.arguments) words.emplace_back(word);
+    Json::Object object{
+        {"command", Json(spelling(a.verb))}, {"vmx", Json(a.vmx)}, {"arguments", Json(std::move(words))}};
+    if (a.sandbox) object.emplace("sandbox", Json(a.sandbox->text()));
+    return Json(std::move(object));
+  }
+
+  static Json only(const SandboxId& id) { return Json(Json::Object{{"sandbox", Json(id.text())}}); }
+  static Json job(const SandboxId& id, const JobId& of) {
+    return Json(Json::Object{{"sandbox", Json(id.text())}, {"job", Json(of.text())}});
+  }
+};
+
+}  // namespace
+
+std::string_view spelling(Network network) {
+  switch (network) {
+    case Network::none:
+      return "none";
+    case Network::web:
+      return "web";
+    case Network::nat:
+      return "nat";
+  }
+  return {};
+}
+
+std::string_view spelling(MouseButton button) {
+  switch (button) {
+    case MouseButton::left:
+      return "left";
+    case MouseButton::right:
+      return "right";
+    case MouseButton::middle:
+      return "middle";
+  }
+  return {};
+}
+
+std::string_view spelling(DestroyCause cause) {
+  switch (cause) {
+    case DestroyCause::asked:
+      return "asked";
+    case DestroyCause::expired:
+      return "expired";
+    case DestroyCause::orphaned:
+      return "orphaned";
+    case DestroyCause::rolled_back:
+      return "rolled_back";
+    case DestroyCause::kill_switch:
+      return "kill_switch";
+    case DestroyCause::shutdown:
+      return "shutdown";
+  }
+  return {};
+}
+
+std::string_view spelling(VmrunVerb verb) {
+  for (const auto& [known, name] : kVerbs) {
+    if (known == verb) return name;
+  }
+  return {};
+}
+
+std::optional<Network> network_from(std::string_view text) {
+  for (const auto network : {Network::none, Network::web, Network::nat}) {
+    if (spelling(network) == text) return network;
+  }
+  return std::nullopt;
+}
+
+std::optional<VmrunVerb> vmrun_verb_from(std::string_view text) {
+  for (const auto& [known, name] : kVerbs) {
+    if (name == text) return known;
+  }
+  return std::nullopt;
+}
+
+std::string_view name_of(const Action& action) {
+  return std::visit([](const auto& a) { return std::decay_t<decltype(a)>::kName; }, action);
+}
+
+const SandboxId* sandbox_of(const Action& action) {
+  return std::visit(
+      [](const auto& a) -> const SandboxId* {
+        using A = std::decay_t<decltype(a)>;
+        if constexpr (std::is_same_v<A, Vmrun>) {
+          return a.sandbox ? &*a.sandbox : nullptr;
+        } else if constexpr (requires { a.sandbox; }) {
+          return &a.sandbox;
+        } else {
+          return nullptr;
+        }
+      },
+      action);
+}
+
+Json describe(const Action& action, std::string_view text_key) {
+  return std::visit(Describe{text_key}, action);
+}
+
+}  // namespace policy

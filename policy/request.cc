@@ -1,0 +1,26 @@
+#include "policy/request.h"
+
+namespace policy {
+
+std::string_view spelling(Transport transport) {
+  switch (transport) {
+    case Transport::stdio:
+      return "stdio";
+    case Transport::http:
+      return "http";
+    case Transport::cli:
+      return "cli";
+    case Transport::system:
+      return "system";
+  }
+  return {};
+}
+
+Subject system_subject() {
+  Subject subject;
+  subject.principal = PrincipalId{"system"};
+  subject.transport = Transport::system;
+  return subject;
+}
+
+}  // namespace policy
