@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "policy/program.h"
+
+namespace policy {
+
+// The version of the compiled-in rules; part of every policy digest.
+inline constexpr std::string_view kBuiltinRules = "builtin/1";
+
+// What the compiled-in tier grants whatever the files say, or even without a file: the subject `system` may
+// destroy sandboxes and use the vmrun commands that takes; `system` and a person at the command line may pull
+// the kill switch.
+std::optional<Judgement> builtin_grant(const Request&);
+
+// What the compiled-in tier says of a vmrun command: the sandboxes' own machines may be used in every way a
+// sandbox needs, and without a sandbox (the base) only reading is allowed. Files can only narrow it.
+Judgement builtin_vmrun(const Vmrun&);
+
+// The vmrun commands that carrying out an action takes; a policy that allows the action and denies one of
+// these would fail half way. `action` is a name as policies spell it.
+std::span<const VmrunVerb> vmrun_needed_by(std::string_view action);
+
+}  // namespace policy

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/diagnostic.h"
+#include "policy/program.h"
+#include "policy/request.h"
+
+namespace policy {
+
+// Whose rules they are. A tier only narrows what the tiers above it allow.
+enum class Tier { builtin, org, user, project, session };
+std::string_view spelling(Tier);
+std::optional<Tier> tier_from(std::string_view);
+
+// The text of one policy file. The caller reads files; the compiler sees text only. Several sources of one
+// tier are one set of rules.
+struct Source {
+  std::string name;  // shown in messages and in rule references
+  std::string text;
+  std::optional<Tier> tier = {};  // where it was found; when set, the file must say the same
+};
+
+struct Compiled {
+  std::shared_ptr<const Program> program;  // null when anything in `diagnostics` is an error
+  std::vector<Diagnostic> diagnostics;     // of all sources, sorted by file and position
+
+  // What to refuse calls with when `program` is null: code `config.policy`, the first error in full and how
+  // many more there are.
+  Error error() const;
+};
+
+// Compiles the sources into one program and runs the `tests:` and `examples:` in them; a failing one is an
+// error like any other. `settings` overlays known_settings(): limits that name a setting take their number
+// from it. Tests see only the settings they state, over the known defaults.
+Compiled compile(std::span<const Source> sources, const Facts& settings = {});
+
+// Every setting a policy may read, with the value it has when nobody sets it.
+const Facts& known_settings();
+
+// The policy in force when nothing is configured: the text of policies/default.yaml, kept in the program.
+std::string_view default_policy_text();
+Compiled load_default(const Facts& settings = {});
+
+}  // namespace policy
