@@ -18,7 +18,7 @@ struct JsonLimits {
   std::size_t values = 200'000;               // bounds memory: a short text can hold millions of `[]`
 };
 
-enum class JsonFault { syntax, encoding, too_large, too_deep, too_many, duplicate_key, number };
+enum class JsonFault { syntax, too_large, too_deep, too_many, duplicate_key, number };
 
 struct JsonRead {
   JsonPtr value;  // null on failure
