@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -44,7 +45,6 @@ ToolResult listed(const std::vector<vmware::SandboxInfo>&, Now);
 ToolResult ran(const vmware::JobView&);
 ToolResult started(const vmware::JobView&);
 ToolResult checked(const vmware::JobView&, const Offsets& from);
-// `before` is false when the command had already ended.
 enum class StopEffect { stopped, had_ended };
 ToolResult stopped(const vmware::JobView&, StopEffect);
 ToolResult copied_in(const CopiedIn&);
@@ -56,7 +56,8 @@ ToolResult pressed(const policy::PressKey&);
 ToolResult destroyed(const policy::SandboxId&);
 ToolResult extended(const vmware::SandboxInfo&, Now);
 
-// Refusals and failures: results with isError, a stable code, and what to do instead.
+// Refusals and failures: results with isError, a stable code, and what to do instead. Reasons and messages
+// are shown to the caller, so they hold no host path, secret or guest output.
 ToolResult refused(const policy::Denial&);
 ToolResult refused(const policy::Ask&);
 ToolResult failed(const policy::Error&);

@@ -17,7 +17,9 @@
 // The tools, as data: one table makes the argument decoder, the schemas, the list and the documentation.
 namespace gateway::tools {
 
-enum class FieldType { string, integer, boolean };
+// `strings`: an array of strings; `counts`: an object of integers; `objects`: an array of objects. Arguments
+// are of the first three types only.
+enum class FieldType { string, integer, boolean, strings, counts, objects };
 enum class Presence { required, optional };
 
 // One argument, or one member of a result.
@@ -27,10 +29,11 @@ struct Field {
   Presence presence = Presence::required;
   std::string_view description;
   std::vector<std::string_view> choices = {};  // of a string; empty: any
-  std::size_t max_length = 0;                  // of a string, in characters; 0: no limit in the schema
+  std::size_t max_length = 0;                  // of a string, in characters; 0: not limited here
   std::optional<std::int64_t> minimum = {};    // of an integer
   std::optional<std::int64_t> maximum = {};    // of an integer
   std::string_view default_value = {};         // as written in JSON, `120` or `"none"`; empty: none
+  std::vector<Field> members = {};             // of objects
 };
 
 enum class Visibility { everyone, cli };  // cli: never listed to or callable by an MCP client
@@ -53,7 +56,7 @@ struct Tool {
   Visibility visibility = Visibility::everyone;
   std::vector<Field> fields;
   policy::Result<Call> (*decode)(const Arguments&);
-  std::string_view output_schema;  // JSON
+  std::vector<Field> results;  // of a success
 };
 
 // In the order they are listed.
@@ -64,6 +67,11 @@ const Tool* find(std::string_view name);
 // tools visible to everyone; null means all.
 std::string list_json(const std::function<bool(const Tool&)>& listed = {});
 std::string input_schema(const Tool&);
+// A success has the tool's results, a refusal those of refusal_fields(); the schema takes either, because
+// official clients check results with isError against it too.
+std::string output_schema(const Tool&);
+// What every refusal and failure consists of.
+std::span<const Field> refusal_fields();
 // Names an MCP client may call.
 std::vector<std::string> callable_names();
 // SHA-256 of list_json() of all tools: changes whenever a client would see another tool list.
