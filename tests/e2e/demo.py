@@ -94,7 +94,7 @@ class Demo:
         self.transfer.mkdir()
         self.program = binaries / "sallyport"
         config = self.folder / "sallyport.yaml"
-        config.write_text(f"state_dir: {self.folder}/state\ntransfer_dir: {self.transfer}\n"
+        config.write_text(f"sallyport: settings/v1\nstate_dir: {self.folder}/state\ntransfer_dir: {self.transfer}\n"
                           f"vmrun: {binaries}/sallyport-vmrun\nidle_exit: 1s\n")
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "USER", "LANG", "XDG_CACHE_HOME")
                 if name in os.environ}

@@ -75,7 +75,7 @@ export class World {
     const lines = Object.entries(all)
       .filter(([, value]) => value !== undefined)
       .map(([key, value]) => `${key}: ${Array.isArray(value) ? `[${value.map((v) => JSON.stringify(v)).join(', ')}]` : JSON.stringify(value)}`);
-    await writeFile(this.config, lines.join('\n') + '\n');
+    await writeFile(this.config, ['sallyport: settings/v1', ...lines].join('\n') + '\n');
   }
 
   environment(more = {}) {
