@@ -1,0 +1,180 @@
+#include "policy/compile_scope.h"
+
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace policy {
+namespace {
+
+std::string place(const ReadInto& into, Position at) {
+  return std::string(into.file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+}
+
+template <class Map>
+std::vector<std::string_view> names_of(const Map& map) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : map) names.push_back(name);
+  return names;
+}
+
+// The values of a list that may not be empty.
+std::optional<std::vector<std::string>> filled(const Mapping& mapping, std::string_view key) {
+  const auto* entry = mapping.find(key);
+  if (entry == nullptr) return std::nullopt;
+  auto texts = mapping.texts(key);
+  if (texts && texts->empty()) {
+    mapping.into().error(
+        "P0121", entry->value.at,
+        "`" + std::string(key) + "` in " + mapping.what() + " is empty and would match nothing");
+    return std::nullopt;
+  }
+  return texts;
+}
+
+std::optional<Transport> transport_from(std::string_view text) {
+  for (const auto transport : {Transport::stdio, Transport::http, Transport::cli}) {
+    if (spelling(transport) == text) return transport;
+  }
+  return std::nullopt;
+}
+
+SubjectIs compile_subject(const std::string& name, const yaml::Node& node, const ReadInto& into) {
+  static constexpr std::array<std::string_view, 4> kKeys{"transport", "os_user", "uid", "client"};
+  static constexpr std::array<std::string_view, 3> kTransports{"stdio", "http", "cli"};
+  const Mapping mapping(node, "subject `" + name + "`", kKeys, into);
+  SubjectIs subject;
+  subject.name = name;
+  if (node.kind == yaml::Node::Kind::map && node.entries.empty()) {
+    into.error("P0121", node.at, "subject `" + name + "` says nothing of who it is");
+  }
+  for (const auto& text : filled(mapping, "transport").value_or(std::vector<std::string>{})) {
+    if (const auto transport = transport_from(text)) {
+      subject.transports.push_back(*transport);
+    } else {
+      into.error(
+          "S0108", mapping.find("transport")->value.at,
+          "`transport` is one of stdio, http, cli, not `" + text + "`" + suggestion(text, kTransports));
+    }
+  }
+  subject.os_users = filled(mapping, "os_user").value_or(std::vector<std::string>{});
+  subject.clients = filled(mapping, "client").value_or(std::vector<std::string>{});
+  if (const auto* uid = mapping.find("uid")) {
+    const auto one = [&](const yaml::Node& value) {
+      const auto number = read_integer(value, 0, std::numeric_limits<std::uint32_t>::max(), "`uid`", into);
+      if (number) subject.uids.push_back(static_cast<std::uint32_t>(*number));
+    };
+    if (uid->value.kind == yaml::Node::Kind::list) {
+      for (const auto& item : uid->value.items) one(item);
+      if (uid->value.items.empty())
+        into.error("P0121", uid->value.at, "`uid` is empty and would match nobody");
+    } else {
+      one(uid->value);
+    }
+  }
+  return subject;
+}
+
+bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& into) {
+  if (section.kind == yaml::Node::Kind::map) return true;
+  into.error("S0101", section.at, "`" + std::string(name) + "` must be a map of names");
+  return false;
+}
+
+}  // namespace
+
+void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope) {
+  static constexpr std::array<std::string_view, 2> kKeys{"paths", "words"};
+  if (!is_map(section, "sets", into)) return;
+  for (const auto& entry : section.entries) {
+    const Mapping mapping(entry.value, "set `" + entry.key + "`", kKeys, into);
+    NamedSet set;
+    set.where = place(into, entry.at);
+    if (mapping.has("paths") == mapping.has("words")) {
+      if (entry.value.kind == yaml::Node::Kind::map) {
+        into.error("P0120", entry.at, "set `" + entry.key + "` needs either `paths` or `words`");
+      }
+      continue;
+    }
+    set.kind = mapping.has("paths") ? NamedSet::Kind::paths : NamedSet::Kind::words;
+    set.values =
+        filled(mapping, mapping.has("paths") ? "paths" : "words").value_or(std::vector<std::string>{});
+    for (const auto& value : set.values) {
+      if (value.starts_with('$')) {
+        into.error("P0126", entry.value.at,
+                   "set `" + entry.key + "` may not name another set (`" + value + "`)");
+      }
+    }
+    const auto known = scope.sets.find(entry.key);
+    if (known != scope.sets.end()) {
+      into.error("P0105", entry.at, "set `" + entry.key + "` stands at " + known->second.where + " already");
+      continue;
+    }
+    scope.sets.emplace(entry.key, std::move(set));
+  }
+}
+
+void compile_subjects(const yaml::Node& section, const ReadInto& into, Scope& scope) {
+  if (!is_map(section, "subjects", into)) return;
+  for (const auto& entry : section.entries) {
+    auto subject = compile_subject(entry.key, entry.value, into);
+    const auto known = scope.subject_places.find(entry.key);
+    if (known != scope.subject_places.end()) {
+      into.error("P0105", entry.at, "subject `" + entry.key + "` stands at " + known->second + " already");
+      continue;
+    }
+    scope.subject_places.emplace(entry.key, place(into, entry.at));
+    scope.subjects.emplace(entry.key, std::move(subject));
+  }
+}
+
+const NamedSet* find_set(std::string_view reference, NamedSet::Kind kind, const Scope& scope, Position at,
+                         const ReadInto& into) {
+  const auto name = reference.substr(1);
+  const auto found = scope.sets.find(name);
+  if (found == scope.sets.end()) {
+    into.error("P0111", at,
+               "there is no set `" + std::string(name) + "`" + suggestion(name, names_of(scope.sets)));
+    return nullptr;
+  }
+  if (found->second.kind != kind) {
+    into.error("P0115", at,
+               "set `" + std::string(name) + "` holds " +
+                   (kind == NamedSet::Kind::paths ? "words, and paths are" : "paths, and words are") +
+                   " asked for here");
+    return nullptr;
+  }
+  return &found->second;
+}
+
+std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Scope& scope, SelfDeclared rule,
+                                                const ReadInto& into) {
+  const auto names = read_texts(node, "`for`", into);
+  if (!names) return std::nullopt;
+  if (names->empty()) {
+    into.error("P0121", node.at, "`for` is empty and would match nobody");
+    return std::nullopt;
+  }
+  AnyOf any;
+  for (const auto& name : *names) {
+    const auto found = scope.subjects.find(name);
+    if (found == scope.subjects.end()) {
+      into.error("P0112", node.at,
+                 "there is no subject `" + name + "`" + suggestion(name, names_of(scope.subjects)));
+      continue;
+    }
+    const auto& subject = found->second;
+    const bool declared_only = !subject.clients.empty() && subject.os_users.empty() && subject.uids.empty();
+    if (rule == SelfDeclared::refused && declared_only) {
+      into.error("P0125", node.at,
+                 "subject `" + name +
+                     "` rests on the name a client gives itself, which cannot allow anything; add `os_user` "
+                     "or `uid`");
+    }
+    any.parts.push_back(Condition{subject});
+  }
+  if (any.parts.empty()) return std::nullopt;
+  return Condition{std::move(any)};
+}
+
+}  // namespace policy

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/compile.h"
+#include "policy/condition.h"
+#include "policy/mapping.h"
+
+// The names that the files of one tier share.
+namespace policy {
+
+struct NamedSet {
+  enum class Kind { paths, words } kind = Kind::words;
+  std::vector<std::string> values;
+  std::string where;
+};
+
+struct Scope {
+  Tier tier = Tier::user;
+  std::string name;
+  bool inherit = false;
+  std::map<std::string, NamedSet, std::less<>> sets;
+  std::map<std::string, SubjectIs, std::less<>> subjects;
+  std::map<std::string, std::string, std::less<>> subject_places;
+};
+
+// The sections `sets:` and `subjects:` of one file, added to the scope of its tier.
+void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope);
+void compile_subjects(const yaml::Node& section, const ReadInto& into, Scope& scope);
+
+// Looks a `$name` up; reports an unknown one and one of another kind. `at` is where it is used.
+const NamedSet* find_set(std::string_view reference, NamedSet::Kind kind, const Scope& scope, Position at,
+                         const ReadInto& into);
+
+// What `for:` names; reports unknown ones. With `self_declared` refused, a subject that rests on what a
+// client says of itself is an error.
+enum class SelfDeclared { refused, accepted };
+std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Scope& scope, SelfDeclared rule,
+                                                const ReadInto& into);
+
+}  // namespace policy

@@ -1,0 +1,151 @@
+#include "policy/condition.h"
+
+#include <algorithm>
+
+namespace policy {
+namespace {
+
+template <class T, class Value>
+bool holds(const std::vector<T>& values, const Value& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+Tri tri(bool answer) { return answer ? Tri::yes : Tri::no; }
+
+struct Evaluator {
+  const Question& question;
+  Tri later;
+  Gaps& gaps;
+
+  Tri operator()(const AllOf& all) const {
+    Tri answer = Tri::yes;
+    for (const auto& part : all.parts) {
+      answer = std::min(answer, evaluate(part, question, later, gaps));
+      if (answer == Tri::no) break;
+    }
+    return answer;
+  }
+  Tri operator()(const AnyOf& any) const {
+    Tri answer = Tri::no;
+    for (const auto& part : any.parts) {
+      answer = std::max(answer, evaluate(part, question, later, gaps));
+      if (answer == Tri::yes) break;
+    }
+    return answer;
+  }
+  Tri operator()(const NotThis& negation) const {
+    return opposite(evaluate(negation.part.front(), question, opposite(later), gaps));
+  }
+  Tri operator()(const SubjectIs& is) const {
+    const auto& who = question.request.who;
+    Tri answer = tri(is.transports.empty() || holds(is.transports, who.transport));
+    const auto also = [&](bool asked, bool known, auto matches, std::string_view name) {
+      if (!asked || answer == Tri::no) return;
+      if (!known) gaps.named.push_back(name);
+      answer = std::min(answer, known ? tri(matches()) : Tri::unknown);
+    };
+    also(
+        !is.os_users.empty(), !who.os_user.empty(), [&] { return holds(is.os_users, who.os_user); },
+        "subject.os_user");
+    also(!is.uids.empty(), who.uid.has_value(), [&] { return holds(is.uids, *who.uid); }, "subject.uid");
+    also(
+        !is.clients.empty(), !who.client_name.empty(), [&] { return holds(is.clients, who.client_name); },
+        "subject.client");
+    return answer;
+  }
+  Tri operator()(const SettingIs& is) const {
+    const auto at = question.settings.find(is.name);
+    const bool known = at != question.settings.end() &&
+                       (is.values.empty() ? std::holds_alternative<std::int64_t>(at->second)
+                                          : at->second.index() == is.values.front().index());
+    if (!known) {
+      gaps.named.push_back(is.fact);
+      return Tri::unknown;
+    }
+    if (!is.values.empty()) return tri(holds(is.values, at->second));
+    const auto number = std::get<std::int64_t>(at->second);
+    return tri((!is.min || number >= *is.min) && (!is.max || number <= *is.max));
+  }
+  Tri operator()(const WordIs& is) const {
+    return ask<std::string_view>(is.fact, [&](std::string_view word) { return holds(is.words, word); });
+  }
+  Tri operator()(const TextLike& like) const {
+    return ask<std::string_view>(like.fact, [&](std::string_view text) {
+      return std::any_of(like.patterns.begin(), like.patterns.end(),
+                         [&](const std::string& pattern) { return text_matches(pattern, text); });
+    });
+  }
+  Tri operator()(const NumberIs& is) const {
+    return ask<std::int64_t>(is.fact, [&](std::int64_t number) {
+      return (!is.min || number >= *is.min) && (!is.max || number <= *is.max);
+    });
+  }
+  Tri operator()(const PathLike& like) const {
+    const auto matches = [&](const std::vector<std::string>& path) {
+      return std::any_of(like.patterns.begin(), like.patterns.end(),
+                         [&](const PathPattern& pattern) { return pattern.matches(path, like.dotfiles); });
+    };
+    if (info_of(like.fact).kind == FactKind::host_path) {
+      return ask<const HostPath*>(like.fact,
+                                  [&](const HostPath* path) { return matches(path->components()); });
+    }
+    return ask<const GuestPath*>(like.fact,
+                                 [&](const GuestPath* path) { return matches(path->components()); });
+  }
+  Tri operator()(const LabelsHave& have) const {
+    using Labels = const std::set<std::string, std::less<>>*;
+    return ask<Labels>(Fact::sandbox_labels, [&](Labels labels) {
+      const auto has = [&](const std::string& label) { return labels->contains(label); };
+      return have.how == LabelsHave::How::all ? std::all_of(have.labels.begin(), have.labels.end(), has)
+                                              : std::any_of(have.labels.begin(), have.labels.end(), has);
+    });
+  }
+
+  // A value that is missing or of another kind than the matcher's is unknown.
+  template <class Kind, class Matches>
+  Tri ask(Fact fact, Matches matches) const {
+    const auto value = value_of(fact, question);
+    if (const auto* known = std::get_if<Kind>(&value)) return tri(matches(*known));
+    if (std::holds_alternative<Later>(value)) return later;
+    gaps.facts.set(static_cast<std::size_t>(fact));
+    return Tri::unknown;
+  }
+};
+
+struct Namer {
+  std::string operator()(const AllOf&) const { return "all"; }
+  std::string operator()(const AnyOf& any) const {
+    const bool subjects = !any.parts.empty() && std::holds_alternative<SubjectIs>(any.parts.front().is);
+    return subjects ? "for" : "any";
+  }
+  std::string operator()(const NotThis& negation) const {
+    return std::visit(*this, negation.part.front().is);
+  }
+  std::string operator()(const SubjectIs&) const { return "for"; }
+  std::string operator()(const SettingIs& is) const { return is.fact; }
+  std::string operator()(const LabelsHave&) const { return named(Fact::sandbox_labels); }
+  template <class Leaf>
+  std::string operator()(const Leaf& leaf) const {
+    return named(leaf.fact);
+  }
+  static std::string named(Fact fact) { return std::string(info_of(fact).name); }
+};
+
+}  // namespace
+
+Tri evaluate(const Condition& condition, const Question& question, Tri later, Gaps& gaps) {
+  return std::visit(Evaluator{question, later, gaps}, condition.is);
+}
+
+void unmet(const Condition& condition, const Question& question, Tri later, std::vector<std::string>& names) {
+  Gaps gaps;
+  if (evaluate(condition, question, later, gaps) == Tri::yes) return;
+  if (const auto* all = std::get_if<AllOf>(&condition.is)) {
+    for (const auto& part : all->parts) unmet(part, question, later, names);
+    return;
+  }
+  auto name = std::visit(Namer{}, condition.is);
+  if (!holds(names, name)) names.push_back(std::move(name));
+}
+
+}  // namespace policy

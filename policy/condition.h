@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "policy/facts.h"
+#include "policy/glob.h"
+
+// What a rule asks, compiled. Answers have three values; only the rule itself decides what `unknown` means.
+namespace policy {
+
+enum class Tri : std::uint8_t { no, unknown, yes };
+constexpr Tri opposite(Tri t) { return t == Tri::no ? Tri::yes : t == Tri::yes ? Tri::no : Tri::unknown; }
+
+struct Condition;
+
+struct AllOf {
+  std::vector<Condition> parts;  // none: yes
+};
+struct AnyOf {
+  std::vector<Condition> parts;  // none: no
+};
+struct NotThis {
+  std::vector<Condition> part;  // exactly one
+};
+// Each list that is not empty must hold the subject's value; a value that is not known is unknown.
+struct SubjectIs {
+  std::string name;  // as the policy calls these subjects
+  std::vector<Transport> transports;
+  std::vector<std::string> os_users;
+  std::vector<std::uint32_t> uids;
+  std::vector<std::string> clients;  // self-declared
+};
+struct SettingIs {
+  std::string name;                      // `web`
+  std::string fact;                      // `settings.web`
+  std::vector<FactValue> values;         // any of them, when there are some
+  std::optional<std::int64_t> min, max;  // else a range
+};
+struct WordIs {
+  Fact fact;
+  std::vector<std::string> words;  // any of them
+};
+struct TextLike {
+  Fact fact;
+  std::vector<std::string> patterns;  // any of them
+};
+struct NumberIs {
+  Fact fact;
+  std::optional<std::int64_t> min, max;
+};
+struct PathLike {
+  Fact fact;
+  std::vector<PathPattern> patterns;  // any of them
+  Dotfiles dotfiles;
+};
+struct LabelsHave {
+  std::vector<std::string> labels;
+  enum class How { any, all } how = How::any;
+};
+
+struct Condition {
+  std::variant<AllOf, AnyOf, NotThis, SubjectIs, SettingIs, WordIs, TextLike, NumberIs, PathLike, LabelsHave>
+      is;
+};
+
+// Facts that were needed and missing.
+struct Gaps {
+  std::bitset<kFacts> facts;
+  std::vector<std::string_view> named;  // settings and what is known of a subject; point into the condition
+};
+
+// `later` is the answer for a fact that will be known when the question is asked again; `not` turns it round.
+Tri evaluate(const Condition&, const Question&, Tri later, Gaps&);
+
+// The names of the questions that were answered with something else than yes, for telling a person what kept
+// a rule from matching: `host_path`, `for`, `settings.web`.
+void unmet(const Condition&, const Question&, Tri later, std::vector<std::string>& names);
+
+}  // namespace policy

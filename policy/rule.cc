@@ -1,0 +1,34 @@
+#include "policy/rule.h"
+
+#include <algorithm>
+
+namespace policy {
+namespace {
+
+// The answer of a fact that will be known when the same thing is asked again: the first half of a copy goes
+// on, and no rule speaks on what only the second half can tell.
+Tri later_of(Effect effect) { return effect == Effect::allow ? Tri::yes : Tri::no; }
+
+}  // namespace
+
+bool matches(const Rule& rule, const Question& question, Gaps& gaps) {
+  const auto later = later_of(rule.effect);
+  Tri answer = evaluate(rule.when, question, later, gaps);
+  if (answer != Tri::no && rule.unless) {
+    answer = std::min(answer, opposite(evaluate(*rule.unless, question, opposite(later), gaps)));
+  }
+  return rule.effect == Effect::allow ? answer == Tri::yes : answer != Tri::no;
+}
+
+std::vector<std::string> unmet(const Rule& rule, const Question& question) {
+  std::vector<std::string> names;
+  const auto later = later_of(rule.effect);
+  unmet(rule.when, question, later, names);
+  Gaps gaps;
+  if (rule.unless && evaluate(*rule.unless, question, opposite(later), gaps) != Tri::no) {
+    names.emplace_back("unless");
+  }
+  return names;
+}
+
+}  // namespace policy

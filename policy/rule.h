@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/compile.h"
+#include "policy/condition.h"
+
+namespace policy {
+
+// Upper bounds that an allowed request is lowered to.
+struct Clamp {
+  std::optional<std::chrono::seconds> timeout;
+  std::optional<std::chrono::seconds> by;
+};
+
+struct Rule {
+  RuleRef ref;
+  Tier tier = Tier::user;
+  Effect effect = Effect::deny;
+  ActionSet actions;
+  Condition when;                   // everything the rule asks, joined
+  std::optional<Condition> unless;  // lifts the rule when it certainly holds
+  std::string why;
+  std::string hint;
+  std::string ask_who;
+  std::chrono::seconds ask_within{};
+  Clamp clamp;
+};
+
+// Whether the rule speaks: an unknown answer makes a deny or ask rule match, and an allow rule not.
+bool matches(const Rule&, const Question&, Gaps&);
+
+// What kept an allow rule from matching, by name.
+std::vector<std::string> unmet(const Rule&, const Question&);
+
+}  // namespace policy

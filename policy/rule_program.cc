@@ -1,0 +1,176 @@
+#include "policy/rule_program.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "policy/builtin.h"
+
+namespace policy {
+namespace {
+
+constexpr std::size_t kTiers = 5;
+
+std::string code_of(Effect effect) {
+  switch (effect) {
+    case Effect::allow:
+      return "allow";
+    case Effect::ask:
+      return "ask";
+    case Effect::deny:
+      return "deny.rule";
+  }
+  return {};
+}
+
+void lower(std::optional<std::chrono::seconds>& bound, const std::optional<std::chrono::seconds>& to) {
+  if (to && (!bound || *to < *bound)) bound = to;
+}
+
+void name_gaps(const Gaps& gaps, std::vector<std::string>& names) {
+  for (const auto& info : fact_table()) {
+    if (gaps.facts.test(static_cast<std::size_t>(info.fact))) names.emplace_back(info.name);
+  }
+  for (const auto name : gaps.named) names.emplace_back(name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) {
+    if (!out.empty()) out += ", ";
+    out += "`" + word + "`";
+  }
+  return out;
+}
+
+// The rules that speak on a question. The first of each effect is the one named; rules come in the order of
+// tiers and ids.
+struct Spoken {
+  const Rule* deny = nullptr;
+  const Rule* ask = nullptr;
+  const Rule* allow = nullptr;
+  std::array<bool, kTiers> heard{};  // tiers of which a rule spoke
+
+  void hear(const Rule& rule) {
+    heard[static_cast<std::size_t>(rule.tier)] = true;
+    const Rule*& first = rule.effect == Effect::deny ? deny : rule.effect == Effect::ask ? ask : allow;
+    if (first == nullptr) first = &rule;
+  }
+};
+
+}  // namespace
+
+RuleProgram::RuleProgram(RuleSet set) : set_(std::move(set)) {
+  const auto order = [](const auto& a, const auto& b) {
+    return std::tie(a.tier, a.ref.id, a.ref.where) < std::tie(b.tier, b.ref.id, b.ref.where);
+  };
+  std::sort(set_.rules.begin(), set_.rules.end(), order);
+  std::sort(set_.vmrun.begin(), set_.vmrun.end(), order);
+  std::sort(set_.tiers.begin(), set_.tiers.end(),
+            [](const TierStance& a, const TierStance& b) { return a.tier < b.tier; });
+  for (std::uint32_t i = 0; i < set_.rules.size(); ++i) {
+    for (std::size_t action = 0; action < by_action_.size(); ++action) {
+      if (set_.rules[i].actions.test(action)) by_action_[action].push_back(i);
+    }
+  }
+}
+
+Judgement RuleProgram::judge(Request& request, const Facts& settings) const {
+  Clamp clamp;
+  auto judgement = judge(Question{request, settings}, clamp);
+  if (judgement.effect == Effect::deny) return judgement;
+  if (auto* run = std::get_if<Run>(&request.what); run != nullptr && clamp.timeout) {
+    run->timeout = std::min(run->timeout, *clamp.timeout);
+  }
+  if (auto* extend = std::get_if<Extend>(&request.what); extend != nullptr && clamp.by) {
+    extend->by = std::min(extend->by, *clamp.by);
+  }
+  return judgement;
+}
+
+Judgement RuleProgram::judge(const Question& question, Clamp& clamp) const {
+  if (auto granted = builtin_grant(question.request)) return std::move(*granted);
+  if (const auto* vmrun = std::get_if<Vmrun>(&question.request.what)) return judge_vmrun(*vmrun);
+
+  Judgement judgement;
+  Gaps gaps;
+  Spoken spoken;
+  for (const auto index : by_action_[question.request.what.index()]) {
+    const auto& rule = set_.rules[index];
+    if (!matches(rule, question, gaps)) continue;
+    spoken.hear(rule);
+    judgement.matched.push_back(rule.ref);
+    if (rule.effect == Effect::deny) continue;
+    lower(clamp.timeout, rule.clamp.timeout);
+    lower(clamp.by, rule.clamp.by);
+  }
+  name_gaps(gaps, judgement.unknown);
+
+  const TierStance* silent = nullptr;  // the highest tier that allows nothing of the kind
+  for (const auto& tier : set_.tiers) {
+    if (!tier.inherit && !spoken.heard[static_cast<std::size_t>(tier.tier)] && silent == nullptr)
+      silent = &tier;
+  }
+  const bool by_default = silent != nullptr || (spoken.ask == nullptr && spoken.allow == nullptr);
+  const Rule* speaker = spoken.deny != nullptr  ? spoken.deny
+                        : spoken.ask != nullptr ? spoken.ask
+                                                : spoken.allow;
+  if (spoken.deny == nullptr && by_default) {
+    explain_default(question, silent, judgement);
+    return judgement;
+  }
+  judgement.effect = speaker->effect;
+  judgement.code = code_of(speaker->effect);
+  judgement.rule = speaker->ref;
+  judgement.reason = speaker->why;
+  judgement.hint = speaker->hint;
+  judgement.ask_who = speaker->ask_who;
+  judgement.ask_within = speaker->ask_within;
+  if (judgement.reason.empty() && judgement.effect == Effect::deny) {
+    judgement.reason =
+        "rule `" + speaker->ref.id + "` refuses `" + std::string(name_of(question.request.what)) + "`";
+  }
+  return judgement;
+}
+
+void RuleProgram::explain_default(const Question& question, const TierStance* silent,
+                                  Judgement& judgement) const {
+  const std::string action(name_of(question.request.what));
+  judgement.effect = Effect::deny;
+  judgement.code = "deny.default";
+  judgement.rule =
+      RuleRef{"default", silent != nullptr ? std::string(spelling(silent->tier)) : "builtin", ""};
+  judgement.reason = "no rule allows `" + action + "`";
+  if (silent == nullptr) return;
+  judgement.reason = "no rule of `" + silent->name + "` allows `" + action + "`";
+  for (const auto index : by_action_[question.request.what.index()]) {
+    const auto& rule = set_.rules[index];
+    if (rule.effect != Effect::allow || rule.tier != silent->tier) continue;
+    const auto names = unmet(rule, question);
+    judgement.reason += " as it is; rule `" + rule.ref.id + "` would, but for " + joined(names);
+    judgement.hint = rule.hint;
+    return;
+  }
+}
+
+Judgement RuleProgram::judge_vmrun(const Vmrun& vmrun) const {
+  auto judgement = builtin_vmrun(vmrun);
+  if (judgement.effect == Effect::deny) return judgement;
+  for (const auto& refusal : set_.vmrun) {
+    if (std::find(refusal.verbs.begin(), refusal.verbs.end(), vmrun.verb) == refusal.verbs.end()) continue;
+    judgement.matched.push_back(refusal.ref);
+    if (judgement.effect == Effect::deny) continue;
+    judgement.effect = Effect::deny;
+    judgement.code = "deny.rule";
+    judgement.rule = refusal.ref;
+    judgement.reason = refusal.why.empty() ? "rule `" + refusal.ref.id + "` refuses `" +
+                                                 std::string(spelling(vmrun.verb)) + "`"
+                                           : refusal.why;
+    judgement.hint = refusal.hint;
+  }
+  return judgement;
+}
+
+}  // namespace policy
