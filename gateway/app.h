@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include "gateway/mcp/session.h"
+#include "gateway/mcp/tool_result.h"
+#include "gateway/settings/settings.h"
+#include "policy/engine.h"
+#include "vmware/machines.h"
+
+namespace gateway {
+
+// Everything the owner holds, built in one place and passed to constructors; the order of the lines there is
+// the order of the system.
+class App final {
+ public:
+  App(boost::asio::any_io_executor, Settings);
+  ~App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  // One tool call, from words to result. Never throws. A set-up that does not work is looked at again before
+  // each call, so that building the image or mending a folder is enough.
+  boost::asio::awaitable<mcp::ToolResult> call(std::string tool, mcp::JsonPtr arguments,
+                                               policy::Caller caller, vmware::Progress progress,
+                                               std::stop_token stop, std::optional<policy::Error> refusal);
+
+  // One line of JSON for `sallyport status`.
+  boost::asio::awaitable<Result<std::string>> status(policy::Caller caller);
+  // Decided like any action; then refuses every call and destroys all sandboxes, or lifts that.
+  boost::asio::awaitable<Result<void>> kill_switch(policy::Caller caller, policy::KillSwitch::Position);
+  // The engine in force, for what the owner itself carries out.
+  policy::Engine& engine();
+
+  // Age limits, orphans, principals that are gone: now and then.
+  boost::asio::awaitable<void> sweep();
+  void client_came(const policy::Subject&);
+  void client_left(const policy::Subject&);
+  std::size_t clients() const;
+  std::size_t sandboxes() const;
+  const policy::Clock& clock() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace gateway

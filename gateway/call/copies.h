@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "enforcers/path_jail/jail.h"
+#include "gateway/mcp/tool_result.h"
+#include "gateway/tools/decoded.h"
+#include "policy/engine.h"
+#include "vmware/machines.h"
+
+namespace gateway {
+
+using policy::Result;
+
+// Joins jail, archive and the machines' byte streams to a copy. Disk work runs on a pool of its own.
+class Copies final {
+ public:
+  struct Parts {
+    policy::Engine* engine = nullptr;  // both outlive this
+    vmware::Machines* machines = nullptr;
+    std::shared_ptr<const enforcers::Jail> transfer;
+    std::string staging;        // private folder for bytes on their way; emptied at start
+    std::string transfer_name;  // how results call the transfer folder
+  };
+  static Result<std::unique_ptr<Copies>> open(Parts);
+  ~Copies();
+
+  // Survey, decision, packing, unpacking in the guest.
+  boost::asio::awaitable<mcp::ToolResult> in(tools::CopyIn what, policy::Caller caller, std::stop_token stop);
+  // Decision, packing in the guest, fetching, the archive guard, a second decision, publishing.
+  boost::asio::awaitable<mcp::ToolResult> out(policy::FetchOut what, policy::Caller caller,
+                                              std::stop_token stop);
+
+ private:
+  explicit Copies(Parts);
+  Parts parts_;
+  boost::asio::thread_pool workers_;
+};
+
+}  // namespace gateway

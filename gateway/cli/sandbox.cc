@@ -1,0 +1,152 @@
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "gateway/cli/client.h"
+#include "gateway/cli/commands.h"
+
+namespace gateway::cli {
+namespace {
+
+using Json = nlohmann::json;
+constexpr std::chrono::minutes kLong{70};
+constexpr std::chrono::seconds kShort{60};
+
+// Guest bytes never reach a terminal as they are: escape sequences could rewrite what the reader sees.
+std::string printable(const std::string& text) {
+  std::string out;
+  char escaped[8];
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if ((u < 0x20 && c != '\n' && c != '\t') || u == 0x7F) {
+      std::snprintf(escaped, sizeof escaped, "\\x%02x", u);
+      out += escaped;
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+// Calls one tool; on success hands its structured result on.
+template <class Then>
+int with_result(const Sources& sources, std::string_view tool, const Json& arguments,
+                std::chrono::milliseconds within, Then then) {
+  auto client = Client::open(sources);
+  if (!client) return complain(client.error());
+  const auto result = client->call(tool, arguments, within);
+  if (!result) return complain(result.error());
+  if (failed(*result)) return complain(*result);
+  return then(*client, result->value("structuredContent", Json::object()));
+}
+
+}  // namespace
+
+int sandbox_ls(const Sources& sources, bool json) {
+  return with_result(sources, "sandbox_list", Json::object(), kShort, [json](Client&, const Json& result) {
+    if (json) {
+      std::printf("%s\n", result.dump().c_str());
+      return 0;
+    }
+    const auto sandboxes = result.value("sandboxes", Json::array());
+    if (sandboxes.empty()) std::printf("no sandboxes\n");
+    for (const auto& one : sandboxes) {
+      std::printf("%s  %-5s %-10s %6lld s old, until %s\n", one.value("sandbox_id", "").c_str(),
+                  one.value("network", "").c_str(), one.value("status", "").c_str(),
+                  static_cast<long long>(one.value("age_seconds", std::int64_t{0})),
+                  one.value("expires_at", "").c_str());
+    }
+    return 0;
+  });
+}
+
+int sandbox_create(const Sources& sources, const std::string& network) {
+  return with_result(sources, "sandbox_create", {{"network", network}}, kLong,
+                     [](Client&, const Json& result) {
+                       std::printf("%s\n", result.value("sandbox_id", "").c_str());
+                       return 0;
+                     });
+}
+
+int sandbox_run(const Sources& sources, const std::string& sandbox, const std::string& command,
+                std::int64_t timeout_seconds) {
+  Json arguments{{"sandbox_id", sandbox}, {"command", command}};
+  if (timeout_seconds > 0) arguments["timeout_seconds"] = timeout_seconds;
+  return with_result(sources, "sandbox_run", arguments, kLong, [&](Client& client, Json result) {
+    std::fputs(printable(result.value("stdout", "")).c_str(), stdout);
+    std::fputs(printable(result.value("stderr", "")).c_str(), stderr);
+    const auto job = result.value("job_id", "");
+    while (result.value("status", "") == "running") {
+      std::int64_t out = result.value("stdout_next_offset", std::int64_t{0});
+      std::int64_t err = result.value("stderr_next_offset", std::int64_t{0});
+      auto next = client.call(
+          "sandbox_check",
+          {{"sandbox_id", sandbox}, {"job_id", job}, {"stdout_offset", out}, {"stderr_offset", err}}, kShort);
+      if (!next) return complain(next.error());
+      if (failed(*next)) return complain(*next);
+      result = (*next)["structuredContent"];
+      std::fputs(printable(result.value("stdout", "")).c_str(), stdout);
+      std::fputs(printable(result.value("stderr", "")).c_str(), stderr);
+      std::fflush(stdout);
+    }
+    if (result.value("status", "") == "timed_out") {
+      std::fprintf(stderr, "sallyport: the command was stopped at its timeout\n");
+      return 1;
+    }
+    return static_cast<int>(result.value("exit_code", std::int64_t{1})) & 0xFF;
+  });
+}
+
+int sandbox_cp(const Sources& sources, const std::string& from, const std::string& to) {
+  const auto guest_part = [](const std::string& place) {
+    return place.starts_with("sbx-") ? place.find(':') : std::string::npos;
+  };
+  const auto from_guest = guest_part(from), to_guest = guest_part(to);
+  if ((from_guest == std::string::npos) == (to_guest == std::string::npos)) {
+    std::fprintf(stderr,
+                 "sallyport: one of the two must be `<sandbox id>:<absolute path>`, the other a path in the "
+                 "transfer folder\n");
+    return 2;
+  }
+  if (to_guest != std::string::npos) {
+    const Json arguments{
+        {"sandbox_id", to.substr(0, to_guest)}, {"host_path", from}, {"guest_path", to.substr(to_guest + 1)}};
+    return with_result(sources, "sandbox_copy_in", arguments, kLong, [](Client&, const Json& result) {
+      std::printf("%lld files, %lld bytes\n", static_cast<long long>(result.value("files", std::int64_t{0})),
+                  static_cast<long long>(result.value("bytes", std::int64_t{0})));
+      return 0;
+    });
+  }
+  const Json arguments{{"sandbox_id", from.substr(0, from_guest)},
+                       {"guest_path", from.substr(from_guest + 1)},
+                       {"host_path", to}};
+  return with_result(sources, "sandbox_copy_out", arguments, kLong, [](Client&, const Json& result) {
+    std::printf("%s: %lld files, %lld bytes\n", printable(result.value("saved_to", "")).c_str(),
+                static_cast<long long>(result.value("files", std::int64_t{0})),
+                static_cast<long long>(result.value("bytes", std::int64_t{0})));
+    return 0;
+  });
+}
+
+int sandbox_rm(const Sources& sources, const std::vector<std::string>& sandboxes) {
+  int worst = 0;
+  for (const auto& sandbox : sandboxes) {
+    const int one =
+        with_result(sources, "sandbox_destroy", {{"sandbox_id", sandbox}}, kLong, [&](Client&, const Json&) {
+          std::printf("%s is gone\n", sandbox.c_str());
+          return 0;
+        });
+    if (one != 0) worst = one;
+  }
+  return worst;
+}
+
+int sandbox_extend(const Sources& sources, const std::string& sandbox, std::int64_t minutes) {
+  return with_result(sources, "sandbox_extend", {{"sandbox_id", sandbox}, {"minutes", minutes}}, kShort,
+                     [](Client&, const Json& result) {
+                       std::printf("expires at %s\n", result.value("expires_at", "").c_str());
+                       return 0;
+                     });
+}
+
+}  // namespace gateway::cli

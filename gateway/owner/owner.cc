@@ -1,0 +1,330 @@
+#include "gateway/owner/owner.h"
+
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <nlohmann/json.hpp>
+
+#include "gateway/app.h"
+#include "gateway/image/images.h"
+#include "gateway/net/unix_socket.h"
+#include "gateway/owner/connection.h"
+#include "gateway/owner/greeting.h"
+#include "gateway/owner/session_parts.h"
+#include "gateway/owner/spawn.h"
+#include "gateway/settings/folder.h"
+#include "gateway/tools/encode.h"
+
+namespace gateway {
+namespace asio = boost::asio;
+namespace {
+
+using Socket = asio::local::stream_protocol::socket;
+constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
+constexpr std::chrono::seconds kGreetingTime{5};
+constexpr std::chrono::seconds kSweep{5};
+constexpr std::size_t kMaxConnections = 200;
+
+class Owner final {
+ public:
+  Owner(asio::io_context& context, Settings settings, Descriptor listening)
+      : context_(context),
+        settings_(std::move(settings)),
+        app_(context.get_executor(), settings_),
+        acceptor_(context, asio::local::stream_protocol(), listening.release()),
+        signals_(context, SIGTERM, SIGINT),
+        sweep_(context),
+        idle_since_(std::chrono::steady_clock::now()) {}
+
+  void start() {
+    signals_.async_wait([this](const boost::system::error_code& error, int) {
+      if (!error) stop();
+    });
+    asio::co_spawn(context_, accept(), asio::detached);
+    asio::co_spawn(context_, sweep(), asio::detached);
+  }
+
+ private:
+  asio::awaitable<void> accept() {
+    while (!stopping_) {
+      auto accepted = co_await acceptor_.async_accept(kToken);
+      auto& [error, socket] = accepted;
+      if (error) {
+        if (stopping_) break;
+        // Out of descriptors, most likely: let some go before trying again.
+        asio::steady_timer pause(context_, std::chrono::milliseconds(50));
+        co_await pause.async_wait(kToken);
+        continue;
+      }
+      if (connections_.size() >= kMaxConnections) continue;
+      asio::co_spawn(context_, welcome(std::make_shared<Socket>(std::move(socket))), asio::detached);
+    }
+  }
+
+  asio::awaitable<void> welcome(std::shared_ptr<Socket> socket) {
+    const auto peer = peer_of(socket->native_handle());
+    if (!peer || peer->uid != own_user()) co_return;
+    Greeting so_far;
+    std::string rest;
+    asio::steady_timer deadline(context_, kGreetingTime);
+    deadline.async_wait([socket](const boost::system::error_code& error) {
+      boost::system::error_code ignored;
+      if (!error) socket->close(ignored);
+    });
+    while (true) {
+      auto greeting = receive_greeting(socket->native_handle(), so_far, rest);
+      if (!greeting) co_return;
+      if (*greeting) {
+        so_far = std::move(**greeting);
+        break;
+      }
+      auto ready = co_await socket->async_wait(Socket::wait_read, kToken);
+      if (std::get<0>(ready)) co_return;
+    }
+    deadline.cancel();
+    const auto hello = Hello::parse(so_far.line);
+    if (!hello) {
+      answer(*socket, {{"error", hello.error().message}});
+      co_return;
+    }
+    co_await attend(socket, *hello, std::move(so_far.descriptors), *peer);
+  }
+
+  policy::Subject subject_of(const Peer& peer, policy::Transport transport) const {
+    policy::Subject subject;
+    subject.principal = policy::PrincipalId{"uid:" + std::to_string(peer.uid)};
+    subject.transport = transport;
+    subject.uid = peer.uid;
+    subject.pid = peer.pid;
+    subject.os_user = account_name(peer.uid);
+    subject.session = policy::SessionId::random();
+    return subject;
+  }
+
+  asio::awaitable<void> attend(std::shared_ptr<Socket> socket, Hello hello,
+                               std::vector<Descriptor> descriptors, Peer peer) {
+    const auto serving = hello.kind == Hello::Kind::serve;
+    auto subject = subject_of(peer, serving ? policy::Transport::stdio : policy::Transport::cli);
+    const auto mismatch = difference(hello);
+    switch (hello.kind) {
+      case Hello::Kind::serve:
+        if (descriptors.size() != 2) co_return;
+        co_await serve(socket, std::move(descriptors[0]), std::move(descriptors[1]), subject, mismatch);
+        break;
+      case Hello::Kind::cli: {
+        auto in = duplicate(socket->native_handle());
+        auto out = duplicate(socket->native_handle());
+        socket->close();
+        co_await serve(nullptr, std::move(in), std::move(out), subject, mismatch);
+        break;
+      }
+      case Hello::Kind::status: {
+        policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
+        const auto text = co_await app_.status(caller);
+        if (text) {
+          answer_line(*socket, *text);
+        } else {
+          answer_result(*socket, tl::unexpected(text.error()));
+        }
+        break;
+      }
+      case Hello::Kind::kill_switch_on:
+      case Hello::Kind::kill_switch_off: {
+        policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
+        const auto position = hello.kind == Hello::Kind::kill_switch_on ? policy::KillSwitch::Position::on
+                                                                        : policy::KillSwitch::Position::off;
+        const auto done = co_await app_.kill_switch(caller, position);
+        answer_result(*socket, done);
+        break;
+      }
+      case Hello::Kind::image_build:
+      case Hello::Kind::image_remove: {
+        policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
+        if (mismatch) {
+          answer_result(*socket, tl::unexpected(*mismatch));
+          break;
+        }
+        ++busy_;
+        Result<void> done;
+        if (hello.kind == Hello::Kind::image_build) {
+          done = co_await build_image(app_.engine(), caller, hello, std::move(descriptors));
+        } else {
+          done = co_await remove_image(app_.engine(), caller, hello);
+        }
+        --busy_;
+        answer_result(*socket, done);
+        break;
+      }
+      case Hello::Kind::stop:
+        answer(*socket, {{"ok", true}});
+        stop();
+        break;
+    }
+  }
+
+  // Another program version or other settings on the same state folder: serving it with ours would do
+  // something else than its user configured.
+  std::optional<policy::Error> difference(const Hello& hello) const {
+    if (hello.version != SALLYPORT_VERSION) {
+      return policy::Error{"owner.version",
+                           "the running owner is version " SALLYPORT_VERSION " and this program is " +
+                               hello.version.substr(0, 20) + "; run `sallyport daemon --stop` and try again"};
+    }
+    if (hello.settings != settings_.digest.hex()) {
+      return policy::Error{
+          "owner.settings",
+          "the running owner of this state folder was started with other settings; run `sallyport "
+          "daemon --stop`, or give this one a `state_dir` of its own"};
+    }
+    return std::nullopt;
+  }
+
+  asio::awaitable<void> serve(std::shared_ptr<Socket> control, Descriptor in, Descriptor out,
+                              policy::Subject subject, std::optional<policy::Error> mismatch) {
+    const auto key = ++last_connection_;
+    Connection::Parts parts;
+    parts.executor = context_.get_executor();
+    parts.pipe = std::make_unique<Pipe>(context_.get_executor(), std::move(in), std::move(out));
+    parts.subject = subject;
+    parts.session = subject.transport == policy::Transport::cli ? command_session_parts(app_.clock())
+                                                                : session_parts(app_.clock());
+    parts.call = [this, mismatch](std::string tool, mcp::JsonPtr arguments, policy::Caller caller,
+                                  vmware::Progress progress, std::stop_token stop) {
+      return app_.call(std::move(tool), std::move(arguments), std::move(caller), std::move(progress),
+                       std::move(stop), mismatch);
+    };
+    const auto connection = std::make_shared<Connection>(std::move(parts));
+    connections_.emplace(key, connection);
+    app_.client_came(subject);
+    if (control) asio::co_spawn(context_, watch(control, connection), asio::detached);
+    co_await connection->serve();
+    app_.client_left(subject);
+    connections_.erase(key);
+    boost::system::error_code ignored;
+    if (control) control->close(ignored);
+    idle_since_ = std::chrono::steady_clock::now();
+  }
+
+  // The stub sends nothing; its connection ends when its process does, however it ended.
+  static asio::awaitable<void> watch(std::shared_ptr<Socket> control, std::weak_ptr<Connection> weak) {
+    char byte = 0;
+    auto into = asio::buffer(&byte, 1);
+    co_await control->async_read_some(into, kToken);
+    if (const auto connection = weak.lock()) connection->close();
+  }
+
+  asio::awaitable<void> sweep() {
+    while (!stopping_) {
+      co_await app_.sweep();
+      const auto now = std::chrono::steady_clock::now();
+      if (!connections_.empty() || app_.sandboxes() > 0 || busy_ > 0) idle_since_ = now;
+      if (now - idle_since_ >= settings_.idle_exit) {
+        stop();
+        break;
+      }
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(settings_.idle_exit - (now - idle_since_));
+      sweep_.expires_after(std::min<std::chrono::milliseconds>(kSweep, left + std::chrono::milliseconds(1)));
+      co_await sweep_.async_wait(kToken);
+    }
+  }
+
+  void stop() {
+    if (std::exchange(stopping_, true)) return;
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
+    signals_.cancel(ignored);
+    sweep_.cancel();
+    for (const auto& [key, connection] : connections_) connection->close();
+    asio::co_spawn(context_, finish(), asio::detached);
+  }
+
+  asio::awaitable<void> finish() {
+    const auto until = std::chrono::steady_clock::now() + Connection::kGrace + std::chrono::milliseconds(100);
+    asio::steady_timer pause(context_);
+    while (!connections_.empty() && std::chrono::steady_clock::now() < until) {
+      pause.expires_after(std::chrono::milliseconds(5));
+      co_await pause.async_wait(kToken);
+    }
+    context_.stop();
+  }
+
+  static void answer_line(Socket& socket, const std::string& line) {
+    (void)write_all(socket.native_handle(), line + "\n", std::chrono::milliseconds(100));
+  }
+  static void answer(Socket& socket, const nlohmann::json& json) {
+    answer_line(socket, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+  static void answer_result(Socket& socket, const Result<void>& result) {
+    if (result) {
+      answer(socket, {{"ok", true}});
+    } else {
+      answer(socket, {{"error", result.error().message}, {"code", result.error().code}});
+    }
+  }
+
+  asio::io_context& context_;
+  const Settings settings_;
+  App app_;
+  asio::local::stream_protocol::acceptor acceptor_;
+  asio::signal_set signals_;
+  asio::steady_timer sweep_;
+  std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
+  std::uint64_t last_connection_ = 0;
+  std::chrono::steady_clock::time_point idle_since_;
+  int busy_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace
+
+int run_owner(Settings settings, int ready_fd) {
+  harden_process();
+  Descriptor ready(ready_fd);
+  if (auto made = make_private_folder(settings.state_dir); !made) {
+    spdlog::error("{}", made.error().message);
+    return 1;
+  }
+  // The owner before us may still be on its way out.
+  auto lock = take_lock(settings.state_dir + "/owner.lock");
+  for (int tries = 0; !lock && lock.error().code == "lock.held" && tries < 300; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    lock = take_lock(settings.state_dir + "/owner.lock");
+  }
+  if (!lock) {
+    spdlog::error("{}", lock.error().message);
+    return 1;
+  }
+  auto listening = listen_unix(settings.socket_path());
+  if (!listening) {
+    spdlog::error("{}", listening.error().message);
+    return 1;
+  }
+  const auto socket_path = settings.socket_path();
+  asio::io_context context(1);
+  {
+    Owner owner(context, std::move(settings), std::move(*listening));
+    owner.start();
+    if (ready) tell_ready(ready);
+    ready.reset();
+    context.run();
+  }
+  (void)remove_file(socket_path);
+  return 0;
+}
+
+}  // namespace gateway

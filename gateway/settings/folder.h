@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "gateway/net/descriptor.h"
+#include "policy/result.h"
+
+namespace gateway {
+
+using policy::Result;
+
+// Makes a folder 0700, with its parents (0700 too), and checks that it is a folder of ours that nobody else
+// may write. Codes: folder.missing, folder.foreign, folder.open_to_others.
+Result<void> make_private_folder(const std::string& path);
+// The same for a folder the user works in: made when missing, left as it is otherwise; must be writable by
+// us.
+Result<void> make_work_folder(const std::string& path);
+
+// The whole of a small regular file. Codes: file.missing, file.unreadable, file.too_large.
+Result<std::string> read_small_file(const std::string& path, std::size_t max);
+// Replaces a file by a rename, 0600.
+Result<void> write_private_file(const std::string& path, const std::string& bytes);
+
+// The same, refused when group or others may read it: for files with a secret. Code: file.open_to_others.
+Result<std::string> read_secret_file(const std::string& path, std::size_t max);
+
+bool is_regular_file(const std::string& path);
+bool is_executable(const std::string& path);
+std::vector<std::string> folders_below(const std::string& folder);  // names, sorted, not recursive
+std::vector<std::string> files_below(const std::string& folder,
+                                     const std::string& suffix);  // sorted, not recursive
+Result<void> remove_tree(const std::string& path);                // never follows a link
+Result<void> remove_file(const std::string& path);
+
+// An exclusive lock (flock(2)) on a file, held as long as the descriptor lives; taken by somebody else:
+// lock.held.
+Result<Descriptor> take_lock(const std::string& path);
+
+std::string own_executable();  // absolute path of the running program
+std::string home_folder();     // $HOME, or the account's; empty when there is none
+
+}  // namespace gateway
