@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "vmware/standin/files.h"
+#include "vmware/standin/qemu_words.h"
+
+namespace standin {
+
+// `auto`, `kvm` or `tcg`, from `$SALLYPORT_VMRUN_ACCEL` or else the machine's `qemu.accel`. With `auto`
+// hardware virtualization is taken only when a kernel was seen to start its first program under it: /dev/kvm
+// being there says little. The answer is kept in the user's cache folder for this QEMU binary and this boot
+// of the host.
+Result<Accelerator> choose_accelerator(const std::string& wish, const std::string& qemu,
+                                       const std::string& kernel, const std::string& initrd);
+
+// Absolute path of qemu-system-x86_64.
+Result<std::string> find_qemu();
+
+}  // namespace standin

@@ -1,0 +1,145 @@
+#include "vmware/standin/guest_session.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "vmware/standin/credential.h"
+#include "vmware/standin/machine.h"
+#include "vmware/standin/monitor.h"
+#include "vmware/standin/texts.h"
+
+namespace standin {
+namespace {
+
+using policy::fail;
+
+constexpr Millis kAgentWait{15000};     // until an agent that has its port open answers, on a busy host
+constexpr Millis kExchangeWait{30000};  // one request and its reply
+constexpr Millis kKeepAgent{1000};      // a program that ends sooner costs no second connection
+constexpr Millis kWrongLoginDelay{1000};
+constexpr Millis kLostWait{60000};  // a guest that says nothing for so long has no Tools any more
+
+// Starts the shell with the surroundings a login of that user would have.
+constexpr char kPrelude[] =
+    R"(unset HOME; HOME=~; export HOME; USER=$(id -un); LOGNAME=$USER; SHELL=/bin/bash; export USER LOGNAME SHELL
+cd 2> /dev/null || cd /
+)";
+
+policy::Error tools_error(const std::string& path) {
+  return {"vm.tools", std::string(texts::kToolsNotRunning) + ": " + path};
+}
+
+policy::Error off_error(const std::string& path) {
+  return {"vm.off", std::string(texts::kNotPoweredOn) + ": " + path};
+}
+
+// `tools-late`: counts the questions asked of this run of the machine.
+bool still_late(const Call& call, const RuntimeEntry& entry) {
+  const auto late = call.faults.find(Faults::Kind::tools_late, call.line.command);
+  if (!late) return false;
+  long asked = 0;
+  const std::string text = read_small_file(entry.file("tools-asked"), 32).value_or("");
+  std::from_chars(text.data(), text.data() + text.size(), asked);
+  if (asked >= *late) return false;
+  (void)write_file_atomically(entry.file("tools-asked"), std::to_string(asked + 1));
+  return true;
+}
+
+Result<> check_login(const Machine& machine, const CommandLine& line) {
+  if (!line.user || !line.password) return fail("guest.anonymous", std::string(texts::kAnonymous));
+  const auto file = machine.base_file("qemu.guest.credential");
+  const auto text = file && !file->empty() ? read_small_file(*file, 4096)
+                                           : policy::Result<std::string>(fail("credential", "none"));
+  const auto credential = text ? Credential::parse(*text)
+                               : Result<Credential>(fail("credential", "the machine names no guest login"));
+  if (!credential || !credential->admits(*line.user, *line.password)) {
+    pause_for(kWrongLoginDelay);
+    return fail("guest.login", std::string(texts::kWrongLogin));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<GuestSession> GuestSession::open(const Call& call, Millis wait) {
+  const auto machine = Machine::open(call.line.vmx);
+  if (!machine) return tl::unexpected(machine.error());
+  auto entry = entry_of(machine->identity());
+  if (!entry) return tl::unexpected(entry.error());
+  if (!entry->is_alive()) return tl::unexpected(off_error(machine->path()));
+  if (still_late(call, *entry)) return tl::unexpected(tools_error(machine->path()));
+  {
+    // A guest without the port open would leave us waiting for an answer that cannot come.
+    auto monitor = Monitor::connect(entry->folder(), after(kExchangeWait));
+    const auto open = monitor ? monitor->agent_port_open(after(kExchangeWait)) : Result<bool>(false);
+    if (!open || !*open) {
+      return tl::unexpected(entry->is_alive() ? tools_error(machine->path()) : off_error(machine->path()));
+    }
+  }
+  auto agent = GuestAgent::connect(entry->folder(), after(wait));
+  if (!agent) return tl::unexpected(tools_error(machine->path()));
+  return GuestSession(std::move(*entry), machine->path(), std::move(*agent));
+}
+
+Result<GuestSession> GuestSession::open_as_user(const Call& call) {
+  auto session = open(call, kAgentWait);
+  if (!session) return session;
+  const auto machine = Machine::open(call.line.vmx);
+  if (!machine) return tl::unexpected(machine.error());
+  if (auto checked = check_login(*machine, call.line); !checked) return tl::unexpected(checked.error());
+  session->user_ = *call.line.user;
+  return session;
+}
+
+policy::Error GuestSession::lost() const { return entry_.is_alive() ? tools_error(path_) : off_error(path_); }
+
+Result<> GuestSession::reconnect() {
+  if (agent_) return {};
+  const Deadline deadline = after(kLostWait);
+  for (;;) {
+    auto agent = GuestAgent::connect(entry_.folder(), after(kAgentWait));
+    if (agent) {
+      agent_.emplace(std::move(*agent));
+      return {};
+    }
+    if (!entry_.is_alive() || left_ms(deadline) == 0) return tl::unexpected(lost());
+    pause_for(Millis{200});
+  }
+}
+
+Result<GuestExit> GuestSession::run(const char* shell_text, const std::vector<std::string>& words,
+                                    std::string_view input) {
+  if (auto connected = reconnect(); !connected) return tl::unexpected(connected.error());
+  std::vector<std::string> argv{
+      "/usr/sbin/runuser", "-u", user_, "--", "/bin/bash", "-c", std::string(kPrelude) + shell_text, "bash"};
+  argv.insert(argv.end(), words.begin(), words.end());
+  const auto pid = agent_->start(argv, input, after(kExchangeWait));
+  if (!pid) {
+    agent_.reset();
+    if (pid.error().code == "agent") return fail("guest.start", std::string(texts::kUnknownError));
+    return tl::unexpected(lost());
+  }
+
+  const Deadline keep = after(kKeepAgent);
+  Millis wait{5};
+  for (;;) {
+    auto ended = agent_->poll(*pid, after(kExchangeWait));
+    if (ended && *ended) return std::move(**ended);
+    if (!ended && ended.error().code == "agent")
+      return fail("guest.lost", std::string(texts::kCommunication));
+    if (!ended || left_ms(keep) == 0) agent_.reset();
+    if (!entry_.is_alive()) return tl::unexpected(off_error(path_));
+    pause_for(wait);
+    wait = std::min(wait * 3 / 2 + Millis{1}, agent_ ? Millis{50} : Millis{500});
+    if (auto connected = reconnect(); !connected) return tl::unexpected(connected.error());
+  }
+}
+
+Result<std::string> GuestSession::address() {
+  auto address = agent_->address(after(kExchangeWait));
+  if (!address) return tl::unexpected(lost());
+  return address;
+}
+
+}  // namespace standin

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "policy/result.h"
+#include "vmware/standin/files.h"
+
+namespace standin {
+
+// One client connection to a Unix socket that carries JSON texts, one a line. Everything read is bounded: a
+// line longer than `kMaxLine` or a deadline passed fails with `channel`, after which the connection is of no
+// more use.
+class JsonChannel final {
+ public:
+  // An 2 MiB chunk in base64 and its envelope fit; a guest that sends more gets no memory of ours.
+  static constexpr std::size_t kMaxLine = 4 << 20;
+
+  static Result<JsonChannel> open(const std::string& socket_path, Deadline deadline);
+
+  Result<> send(std::string_view bytes, Deadline deadline);
+  // The next line without its end.
+  Result<std::string> receive(Deadline deadline);
+
+ private:
+  explicit JsonChannel(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
+  std::string buffer_;
+  std::size_t scanned_ = 0;
+};
+
+}  // namespace standin

@@ -1,0 +1,82 @@
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "vmware/standin/json_channel.h"
+
+namespace standin {
+namespace {
+
+using policy::fail;
+
+Result<> wait_for(int fd, short events, Deadline deadline) {
+  for (;;) {
+    pollfd waiting{fd, events, 0};
+    const int ready = poll(&waiting, 1, left_ms(deadline));
+    if (ready > 0) return {};
+    if (ready == 0) return fail("channel", "no answer in time");
+    if (errno != EINTR) return fail("channel", "waiting failed");
+  }
+}
+
+}  // namespace
+
+Result<JsonChannel> JsonChannel::open(const std::string& socket_path, Deadline deadline) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket_path.size() >= sizeof address.sun_path) return fail("channel", "socket path too long");
+  std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
+  Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return fail("channel", "no socket");
+  // SAFETY: the sockets interface takes every address family as sockaddr.
+  while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    // EAGAIN: the one place in the queue of a server that takes one client is taken.
+    if (errno != EAGAIN && errno != EINTR) return fail("channel", "nothing listens");
+    if (left_ms(deadline) == 0) return fail("channel", "no answer in time");
+    pause_for(Millis{5});
+  }
+  return JsonChannel(std::move(fd));
+}
+
+Result<> JsonChannel::send(std::string_view bytes, Deadline deadline) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      if (auto ready = wait_for(fd_.get(), POLLOUT, deadline); !ready) return ready;
+    } else if (sent == 0 || errno != EINTR) {
+      return fail("channel", "the connection is closed");
+    }
+  }
+  return {};
+}
+
+Result<std::string> JsonChannel::receive(Deadline deadline) {
+  for (;;) {
+    const std::size_t end = buffer_.find('\n', scanned_);
+    if (end != std::string::npos) {
+      std::string line = buffer_.substr(0, end);
+      buffer_.erase(0, end + 1);
+      scanned_ = 0;
+      return line;
+    }
+    scanned_ = buffer_.size();
+    if (buffer_.size() > kMaxLine) return fail("channel", "a line is too long");
+    if (auto ready = wait_for(fd_.get(), POLLIN, deadline); !ready) return tl::unexpected(ready.error());
+    std::array<char, 65536> piece;
+    const ssize_t got = recv(fd_.get(), piece.data(), piece.size(), 0);
+    if (got > 0) {
+      buffer_.append(piece.data(), static_cast<std::size_t>(got));
+    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+      return fail("channel", "the connection is closed");
+    }
+  }
+}
+
+}  // namespace standin

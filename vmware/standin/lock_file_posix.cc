@@ -1,0 +1,68 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+
+#include "vmware/standin/lock_file.h"
+#include "vmware/standin/texts.h"
+
+namespace standin {
+namespace {
+
+using policy::fail;
+
+constexpr std::size_t kMaxLocks = 100;
+constexpr char kOurs[] = "M00001.lck";
+
+std::string folder_of_lock(const Machine& machine) { return machine.path() + ".lck"; }
+
+std::string machine_id() {
+  std::string id = read_small_file("/etc/machine-id", 64).value_or("unknown");
+  if (!id.empty() && id.back() == '\n') id.pop_back();
+  return id;
+}
+
+std::string content(int pid) {
+  return "machineID=" + machine_id() + "\nexecutionID=" + std::to_string(pid) +
+         "\nVmVersion=8\nProcessName=sallyport-vmrun\n";
+}
+
+// Whether the lock binds somebody who is still there; a lock we do not understand does.
+bool is_held(const std::string& text) {
+  if (text.find("machineID=" + machine_id() + "\n") == std::string::npos) return true;
+  constexpr std::string_view kKey = "executionID=";
+  const std::size_t at = text.find(kKey);
+  if (at == std::string::npos) return true;
+  int pid = 0;
+  const auto [end, error] = std::from_chars(text.data() + at + kKey.size(), text.data() + text.size(), pid);
+  if (error != std::errc() || pid <= 0) return true;
+  // One of ours: its machine's runtime entry was asked before and says that it is off.
+  if (text.find("ProcessName=sallyport-vmrun\n") != std::string::npos) return false;
+  return kill(pid, 0) == 0 || errno == EPERM;
+}
+
+}  // namespace
+
+Result<> LockFile::take(const Machine& machine) {
+  const std::string folder = folder_of_lock(machine);
+  for (const std::string& name : names_in(folder, kMaxLocks)) {
+    if (!name.starts_with("M") || !name.ends_with(".lck")) continue;
+    const auto text = read_small_file(folder + "/" + name, 4096);
+    if (!text || is_held(*text)) return fail("vm.in_use", std::string(texts::kFileInUse));
+    (void)remove_file(folder + "/" + name);
+  }
+  if (auto made = make_folder(folder); !made && made.error().code != "file.exists") return made;
+  return record(machine, getpid());
+}
+
+Result<> LockFile::record(const Machine& machine, int pid) {
+  return write_file_atomically(folder_of_lock(machine) + "/" + kOurs, content(pid));
+}
+
+void LockFile::drop(const Machine& machine) {
+  (void)remove_file(folder_of_lock(machine) + "/" + kOurs);
+  (void)remove_empty_folder(folder_of_lock(machine));
+}
+
+}  // namespace standin

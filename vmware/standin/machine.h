@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vmware/standin/files.h"
+#include "vmware/standin/snapshots.h"
+#include "vmware/vmx.h"
+
+namespace standin {
+
+// One virtual machine on disk: a .vmx and what stands beside it. Read at one moment; other processes may
+// change the files, so whoever writes holds `lock_folder`.
+class Machine final {
+ public:
+  // Errors carry VMware's sentences: `vm.absent`, `vm.unreadable`, `vm.invalid`.
+  static Result<Machine> open(const std::string& path);
+
+  const std::string& path() const { return path_; }      // canonical
+  const std::string& folder() const { return folder_; }  // canonical
+  std::string name() const;                              // file name of the .vmx without `.vmx`
+  const FileIdentity& identity() const { return identity_; }
+  const vmware::Vmx& vmx() const { return vmx_; }
+  vmware::Vmx& vmx() { return vmx_; }
+  const SnapshotTree& snapshots() const { return snapshots_; }
+  SnapshotTree& snapshots() { return snapshots_; }
+
+  // The disk guests write to, a plain name beside the .vmx.
+  Result<std::string> top_disk() const;
+  // Absolute paths of the disk's layers, the writable one first. Built from the .vmsd files alone; no disk
+  // image is asked for its backing file, because a guest may have written that.
+  Result<std::vector<std::string>> disk_layers() const;
+  // The folder of the machine this one descends from; its own when it is no clone.
+  Result<std::string> base_folder() const;
+  // Absolute path of a file in the base folder that a `qemu.*` key names; empty when the key is absent.
+  Result<std::string> base_file(std::string_view key) const;
+
+  Result<> save_vmx() const;
+  Result<> save_snapshots() const;
+
+ private:
+  Machine() = default;
+  std::string path_, folder_;
+  FileIdentity identity_;
+  vmware::Vmx vmx_;
+  SnapshotTree snapshots_;
+};
+
+// Held by whoever changes the files of a machine: one at a time over all processes.
+Result<Fd> lock_folder(const std::string& folder);
+
+}  // namespace standin

@@ -1,0 +1,86 @@
+#include "vmware/standin/qemu_words.h"
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+
+namespace standin {
+namespace {
+
+using nlohmann::json;
+
+// In QEMU's `key=value,…` options a comma in a value is written twice.
+std::string value(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == ',') out += c;
+  }
+  return out;
+}
+
+void add_disk(std::vector<std::string>& words, const std::vector<std::string>& layers) {
+  // From the bottom: a node can only name one that exists.
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    const bool read_only = i != 0;
+    const std::string number = std::to_string(i);
+    const json file{{"driver", "file"},
+                    {"node-name", "file" + number},
+                    {"filename", layers[i]},
+                    {"read-only", read_only},
+                    {"discard", "unmap"}};
+    json image{{"driver", "qcow2"},      {"node-name", "disk" + number}, {"file", "file" + number},
+               {"read-only", read_only}, {"discard", "unmap"},           {"backing", nullptr}};
+    if (i + 1 < layers.size()) image["backing"] = "disk" + std::to_string(i + 1);
+    words.insert(words.end(), {"-blockdev", file.dump(), "-blockdev", image.dump()});
+  }
+  words.insert(words.end(), {"-device", "virtio-blk-pci,drive=disk0"});
+}
+
+void add_port(std::vector<std::string>& words, const std::string& id, const std::string& socket,
+              const std::string& name) {
+  words.insert(words.end(), {"-chardev", "socket,id=" + id + ",path=" + value(socket) + ",server=on,wait=off",
+                             "-device", "virtserialport,chardev=" + id + ",name=" + value(name)});
+}
+
+}  // namespace
+
+std::vector<std::string> qemu_words(const QemuPlan& plan) {
+  const bool kvm = plan.accelerator == Accelerator::kvm;
+  std::vector<std::string> words{
+      "-name",       value(plan.name),
+      "-nodefaults", "-no-user-config",
+      "-display",    "none",
+      "-sandbox",    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+      "-machine",    "q35",
+      "-accel",      kvm ? "kvm" : "tcg,thread=multi",
+      "-cpu",        kvm ? "host" : "max",
+      "-smp",        std::to_string(plan.cpus),
+      "-m",          std::to_string(plan.memory_mib),
+      "-rtc",        "base=utc",
+      "-chardev",    "socket,id=qmp,path=" + value(plan.qemu_folder) + "/qmp.sock,server=on,wait=off",
+      "-mon",        "chardev=qmp,mode=control",
+      "-device",     "VGA",
+      "-object",     "rng-random,id=entropy,filename=/dev/urandom",
+      "-device",     "virtio-rng-pci,rng=entropy",
+      "-device",     "virtio-serial-pci"};
+  add_port(words, "qga", plan.qemu_folder + "/qga.sock", "org.qemu.guest_agent.0");
+  for (std::size_t i = 0; i < plan.ports.size(); ++i) {
+    add_port(words, "port" + std::to_string(i), plan.ports[i].socket, plan.ports[i].name);
+  }
+  add_disk(words, plan.layers);
+  if (plan.nic == Nic::nat) {
+    const std::string mac = plan.mac.empty() ? "" : ",mac=" + plan.mac;
+    words.insert(words.end(), {"-netdev", "user,id=net0,ipv6=off", "-device",
+                               "virtio-net-pci,netdev=net0,romfile=" + mac});
+  } else {
+    words.insert(words.end(), {"-nic", "none"});
+  }
+  if (!plan.kernel.empty()) {
+    words.insert(words.end(), {"-kernel", plan.kernel});
+    if (!plan.initrd.empty()) words.insert(words.end(), {"-initrd", plan.initrd});
+    if (!plan.append.empty()) words.insert(words.end(), {"-append", plan.append});
+  }
+  return words;
+}
+
+}  // namespace standin

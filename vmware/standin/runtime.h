@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vmware/standin/files.h"
+
+namespace standin {
+
+// What is known of machines that run, kept outside of their folders: one entry for each .vmx, named by its
+// identity.
+//
+//   <root>/<device>-<inode>/alive   flock held as long as the QEMU process lives
+//                          /start   flock held while somebody starts or stops the machine
+//                          /vmx     the .vmx path, /pid its process and that process's start time
+//                          /q/      the only part QEMU may write: its sockets and screenshots
+class RuntimeEntry final {
+ public:
+  explicit RuntimeEntry(std::string folder) : folder_(std::move(folder)) {}
+
+  const std::string& folder() const { return folder_; }
+  std::string qemu_folder() const { return folder_ + "/q"; }
+  std::string file(const char* name) const { return folder_ + "/" + name; }
+  bool is_alive() const { return is_locked(file("alive")); }
+  // The process that runs the machine, if it is still that one.
+  std::optional<int> process() const;
+  std::string vmx_path() const;
+  // Milliseconds since the machine was started.
+  std::int64_t age_ms() const;
+
+ private:
+  std::string folder_;
+};
+
+// `$SALLYPORT_VMRUN_DIR`, `$XDG_RUNTIME_DIR/sallyport-vmrun` or `/tmp/sallyport-vmrun-<uid>`; made if absent,
+// refused when another user could reach it or when sockets in it would have too long a name.
+Result<std::string> runtime_root();
+// The entry of a machine, not necessarily existing.
+Result<RuntimeEntry> entry_of(const FileIdentity& machine);
+// Machines that run: process alive, QEMU answering, .vmx still the same file. Sorted by path.
+std::vector<RuntimeEntry> running_machines();
+
+// Writes `pid` for this very process.
+Result<> record_process(const std::string& path);
+// SIGKILL to that process if it is still the one recorded.
+void kill_process(const RuntimeEntry& entry);
+
+}  // namespace standin
