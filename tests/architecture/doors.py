@@ -53,7 +53,7 @@ def symbols(nm, path):
 
 def source_of(path):
     """`…/policy.dir/policy/engine.cc.o` is policy/engine.cc."""
-    tail = re.sub(r"^.*\.dir/", "", path)
+    tail = re.sub(r"^.*\.dir/(?:\./)?", "", path)
     folder = re.search(r"/((?:vmware|policy|audit|gateway|enforcers)(?:/\w+)*)/CMakeFiles/[^/]+\.dir/", path)
     return (folder.group(1) + "/" if folder else "") + re.sub(r"\.o$", "", tail)
 
@@ -71,7 +71,8 @@ def findings(nm, path, source):
             found.add(("system", plain.split("(")[0]))
         if GRANT_SYMBOL.search(plain) and letter.upper() in "UWTV":
             found.add(("grant", plain.split("(")[0]))
-        if ENGINE_SYMBOL.match(plain) and not undefined:
+        # Weak ones are what the compiler makes of Engine::Parts wherever that is filled in.
+        if ENGINE_SYMBOL.match(plain) and letter == "T":
             found.add(("engine", plain.split("(")[0]))
     if OS_FILE.search(source):
         found = {f for f in found if f[0] != "system"}
