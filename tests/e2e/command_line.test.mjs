@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { kCreateLimit, kMinute, World } from './harness.mjs';
 
@@ -60,10 +60,9 @@ test('audit verify finds one changed byte, with its place', { timeout: kMinute }
   const at = bytes.indexOf('"act":"') + 8;
   bytes[at] ^= 1;
   const copy = path.join(world.folder, 'damaged');
-  const { cp } = await import('node:fs/promises');
   await cp(folder, copy, { recursive: true });
   await writeFile(path.join(copy, file), bytes);
-  const said = await world.command(['audit', 'verify', copy]);
+  const said = await world.command(['audit', 'verify', '--log', copy]);
   assert.equal(said.code, 1, said.out + said.err);
 });
 
