@@ -1,0 +1,296 @@
+#include "policy/compile.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "policy/builtin.h"
+#include "policy/compile_rules.h"
+#include "policy/self_check.h"
+
+namespace policy {
+namespace {
+
+constexpr std::string_view kLanguage = "policy/v1";
+constexpr std::array<std::string_view, 5> kTierNames{"builtin", "org", "user", "project", "session"};
+constexpr std::array<std::string_view, 11> kSections{"sallyport", "tier",   "name",     "serial",
+                                                     "default",   "sets",   "subjects", "actions",
+                                                     "vmrun",     "limits", "tests"};
+
+std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+// One file that could be read, and what its header says.
+struct File {
+  std::string_view name;
+  yaml::Node root;
+  Tier tier = Tier::user;
+};
+
+// The files of one tier and what they share.
+struct TierFiles {
+  Scope scope;
+  bool named = false;
+  std::vector<const File*> files;
+  Places places;
+  std::vector<std::pair<const File*, ParsedRule>> rules;
+};
+
+// The digest of what was compiled, whatever the order and the names of the files.
+Sha256 digest_of(std::span<const Source> sources) {
+  std::vector<std::string> digests;
+  for (const auto& source : sources) digests.push_back(sha256(source.text).hex());
+  std::sort(digests.begin(), digests.end());
+  Sha256Stream stream;
+  stream.update("sallyport " + std::string(kLanguage) + " " + std::string(kBuiltinRules));
+  for (const auto& digest : digests) stream.update("\n" + digest);
+  return stream.finish();
+}
+
+class Compilation {
+ public:
+  explicit Compilation(const Facts& settings) : settings_(known_settings()) {
+    for (const auto& [name, value] : settings) settings_.insert_or_assign(name, value);
+  }
+
+  Compiled run(std::span<const Source> sources) {
+    if (sources.empty()) found_.error("P0160", "policy", {1, 1}, "there is no policy file");
+    for (const auto& source : sources) read(source);
+    for (const auto& file : files_) open(file);
+    for (auto& [tier, files] : tiers_) names(files);
+    for (auto& [tier, files] : tiers_) rules(files);
+    check_vmrun();
+    // A test asks the rules; with some of them missing its answer would mean nothing.
+    if (!found_.has_errors()) self_check();
+    Compiled compiled;
+    if (!found_.has_errors()) {
+      set_.name = joined_name();
+      set_.digest = digest_of(sources);
+      compiled.program = std::make_shared<const RuleProgram>(std::move(set_));
+    }
+    compiled.diagnostics = found_.take();
+    return compiled;
+  }
+
+ private:
+  ReadInto into(const File& file) { return {file.name, &found_}; }
+
+  void read(const Source& source) {
+    auto root = yaml::read(source.text, source.name, found_);
+    if (!root) return;
+    File file{source.name, std::move(*root), source.tier.value_or(Tier::user)};
+    if (header(source, file)) files_.push_back(std::move(file));
+  }
+
+  // What the file says of itself. False when it is not to be compiled at all.
+  bool header(const Source& source, File& file) {
+    const auto report = into(file);
+    const Mapping mapping(file.root, "policy", kSections, report);
+    if (file.root.kind != yaml::Node::Kind::map) return false;
+    const auto* language = mapping.require("sallyport");
+    if (language == nullptr) return false;
+    if (const auto text = mapping.text("sallyport"); text && *text != kLanguage) {
+      report.error("P0101", language->value.at,
+                   "this program reads " + quoted(kLanguage) + ", not " + quoted(*text));
+      return false;
+    }
+    mapping.integer("serial", 0, std::numeric_limits<std::int64_t>::max());
+    if (const auto* tier = mapping.require("tier"); tier != nullptr) {
+      const auto at = mapping.choice("tier", std::span(kTierNames).subspan(1));
+      if (at) file.tier = *tier_from(kTierNames[*at + 1]);
+      if (at && source.tier && *source.tier != file.tier) {
+        report.error("P0102", tier->value.at,
+                     "the file says tier " + quoted(spelling(file.tier)) +
+                         " but was found among the files of " + quoted(spelling(*source.tier)));
+      }
+    }
+    return true;
+  }
+
+  void open(const File& file) {
+    auto& tier = tiers_[file.tier];
+    tier.files.push_back(&file);
+    tier.scope.tier = file.tier;
+    const Mapping mapping(file.root, "policy", kSections, {file.name, &quiet_});
+    const auto report = into(file);
+    if (const auto* name = mapping.find("name")) {
+      const auto text = read_text(name->value, "`name`", report);
+      if (text && tier.named && *text != tier.scope.name) {
+        report.error("P0104", name->value.at,
+                     "the files of tier " + quoted(spelling(file.tier)) + " call it both " +
+                         quoted(tier.scope.name) + " and " + quoted(*text));
+      }
+      if (text) {
+        tier.scope.name = *text;
+        tier.named = true;
+      }
+    }
+    stance(file, tier, report);
+  }
+
+  void stance(const File& file, TierFiles& tier, const ReadInto& report) {
+    static constexpr std::array<std::string_view, 2> kDefaults{"deny", "inherit"};
+    const auto* entry = file.root.find("default");
+    if (entry == nullptr) {
+      report.error("P0108", file.root.at,
+                   "policy needs the key `default`; `default: deny` refuses what no rule allows");
+      return;
+    }
+    const auto at = read_choice(entry->value, kDefaults, "`default`", report);
+    if (!at) return;
+    const bool inherit = *at == 1;
+    if (inherit && file.tier < Tier::project) {
+      report.error("P0103", entry->value.at,
+                   "tier " + quoted(spelling(file.tier)) +
+                       " must have `default: deny`; only project and session inherit");
+      return;
+    }
+    if (tier.files.size() > 1 && inherit != tier.scope.inherit) {
+      report.error("P0103", entry->value.at, "the files of a tier must agree on `default`");
+    }
+    tier.scope.inherit = inherit;
+  }
+
+  void names(TierFiles& tier) {
+    if (!tier.named) tier.scope.name = spelling(tier.scope.tier);
+    for (const auto* file : tier.files) {
+      if (const auto* section = file->root.find("sets"))
+        compile_sets(section->value, into(*file), tier.scope);
+      if (const auto* section = file->root.find("subjects"))
+        compile_subjects(section->value, into(*file), tier.scope);
+    }
+    set_.tiers.push_back({tier.scope.tier, tier.scope.name, tier.scope.inherit});
+  }
+
+  void rules(TierFiles& tier) {
+    for (const auto* file : tier.files) {
+      const auto report = into(*file);
+      if (const auto* section = file->root.find("actions")) {
+        for (auto& parsed : compile_actions(section->value, tier.scope, tier.places, report)) {
+          set_.rules.push_back(parsed.rule);
+          tier.rules.emplace_back(file, std::move(parsed));
+        }
+      }
+      if (const auto* section = file->root.find("vmrun")) {
+        for (auto& parsed : compile_vmrun(section->value, tier.scope, tier.places, report)) {
+          set_.vmrun.push_back(parsed.refusal);
+          refusals_.push_back(std::move(parsed));
+        }
+      }
+      if (const auto* section = file->root.find("limits")) {
+        auto limits = compile_limits(section->value, tier.scope, settings_, tier.places, report);
+        set_.limits.insert(set_.limits.end(), std::make_move_iterator(limits.begin()),
+                           std::make_move_iterator(limits.end()));
+      }
+    }
+    std::sort(set_.limits.begin(), set_.limits.end(),
+              [](const Limit& a, const Limit& b) { return a.rule.where < b.rule.where; });
+  }
+
+  // An action that is allowed while a command it takes is refused would fail half way.
+  void check_vmrun() {
+    for (const auto& parsed : refusals_) {
+      for (const auto verb : parsed.refusal.verbs) {
+        if (const auto* rule = rule_that_takes(verb)) {
+          found_.error("P0131", parsed.file, parsed.at,
+                       quoted(spelling(verb)) + " is refused, but rule " + quoted(rule->ref.id) + " (" +
+                           rule->ref.where + ") allows what takes it");
+        }
+      }
+    }
+  }
+
+  const Rule* rule_that_takes(VmrunVerb verb) const {
+    for (const auto& rule : set_.rules) {
+      if (rule.effect == Effect::deny) continue;
+      for (const auto& word : action_words()) {
+        const auto verbs = vmrun_needed_by(word.name);
+        const bool named = (word.actions & rule.actions).any();
+        if (named && std::find(verbs.begin(), verbs.end(), verb) != verbs.end()) return &rule;
+      }
+    }
+    return nullptr;
+  }
+
+  // A file is tested with the rules of its own tier alone, so that it passes or fails whatever other tiers
+  // there are.
+  void self_check() {
+    for (const auto& [which, tier] : tiers_) {
+      RuleSet own;
+      own.tiers.push_back({which, tier.scope.name, tier.scope.inherit});
+      for (const auto& [file, parsed] : tier.rules) own.rules.push_back(parsed.rule);
+      for (const auto& parsed : refusals_) {
+        if (parsed.refusal.tier == which) own.vmrun.push_back(parsed.refusal);
+      }
+      const RuleProgram program(std::move(own));
+      for (const auto& [file, parsed] : tier.rules) run_examples(parsed, tier.scope, into(*file));
+      for (const auto* file : tier.files) {
+        if (const auto* section = file->root.find("tests")) {
+          run_tests(section->value, tier.scope, program, into(*file));
+        }
+      }
+    }
+  }
+
+  std::string joined_name() const {
+    std::string name;
+    for (const auto& [tier, files] : tiers_) name += (name.empty() ? "" : "+") + files.scope.name;
+    return name;
+  }
+
+  Facts settings_;
+  Diagnostics found_;
+  Diagnostics quiet_;       // for what has been reported once already
+  std::deque<File> files_;  // stay where they are
+  std::map<Tier, TierFiles> tiers_;
+  std::vector<ParsedRefusal> refusals_;
+  RuleSet set_;
+};
+
+}  // namespace
+
+std::string_view spelling(Tier tier) { return kTierNames[static_cast<std::size_t>(tier)]; }
+
+std::optional<Tier> tier_from(std::string_view text) {
+  const auto at = std::find(kTierNames.begin(), kTierNames.end(), text);
+  if (at == kTierNames.end()) return std::nullopt;
+  return static_cast<Tier>(at - kTierNames.begin());
+}
+
+Error Compiled::error() const {
+  std::size_t errors = 0;
+  const Diagnostic* first = nullptr;
+  for (const auto& found : diagnostics) {
+    if (found.severity != Severity::error) continue;
+    if (first == nullptr) first = &found;
+    ++errors;
+  }
+  if (first == nullptr) return {"config.policy", "no policy could be loaded"};
+  auto message = "the policy cannot be used: " + first->format();
+  if (errors > 1) message += " (and " + std::to_string(errors - 1) + " more)";
+  return {"config.policy", std::move(message), first->where()};
+}
+
+Compiled compile(std::span<const Source> sources, const Facts& settings) {
+  return Compilation(settings).run(sources);
+}
+
+const Facts& known_settings() {
+  static const Facts facts{
+      {"remote_input", false},
+      {"web", false},
+      {"web_ports", std::string("80,443")},
+      {"max_sandboxes", std::int64_t{3}},
+      {"max_age", std::int64_t{7200}},
+  };
+  return facts;
+}
+
+Compiled load_default(const Facts& settings) {
+  const std::array<Source, 1> sources{Source{"default.yaml", std::string(default_policy_text()), Tier::user}};
+  return compile(sources, settings);
+}
+
+}  // namespace policy

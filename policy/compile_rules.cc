@@ -1,0 +1,319 @@
+#include "policy/compile_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "policy/compile_condition.h"
+#include "policy/units.h"
+
+namespace policy {
+namespace {
+
+using Kind = yaml::Node::Kind;
+
+constexpr std::array<std::string_view, 3> kEffects{"allow", "ask", "deny"};
+constexpr std::array<std::string_view, 7> kRuleKeys{"clamp",    "unless", "why",   "hint",
+                                                    "examples", "who",    "within"};
+constexpr std::int64_t kMaxCount = 1'000'000'000;
+
+std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+RuleRef reference(const std::string& id, const Scope& scope, Position at, const ReadInto& into) {
+  return {id, std::string(spelling(scope.tier)),
+          std::string(into.file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column)};
+}
+
+bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& into) {
+  if (section.kind == Kind::map) return true;
+  into.error("S0101", section.at, quoted(name) + " must be a map of rules, each under its id");
+  return false;
+}
+
+// Ids are what refusals and the log name, so each means one thing in a tier.
+bool claim(const yaml::Entry& entry, const RuleRef& ref, Places& places, const ReadInto& into) {
+  const auto [known, fresh] = places.emplace(entry.key, ref.where);
+  if (entry.key == "default") {
+    into.error("P0105", entry.at,
+               "`default` is what refuses when no rule speaks; call the rule something else");
+    return false;
+  }
+  if (fresh) return true;
+  into.error("P0105", entry.at, "the id " + quoted(entry.key) + " stands at " + known->second + " already");
+  return false;
+}
+
+ActionSet named_actions(const yaml::Entry& effect, const ReadInto& into) {
+  ActionSet actions;
+  const auto words = read_texts(effect.value, quoted(effect.key), into);
+  if (!words) return actions;
+  if (words->empty()) {
+    into.error("P0121", effect.value.at,
+               quoted(effect.key) + " is empty and would match nothing; remove the rule");
+  }
+  for (const auto& word : *words) {
+    if (const auto* known = action_word(word)) {
+      actions |= known->actions;
+      continue;
+    }
+    std::vector<std::string_view> names;
+    for (const auto& known : action_words()) names.push_back(known.name);
+    into.error("P0110", effect.value.at, "there is no action " + quoted(word) + suggestion(word, names));
+  }
+  return actions;
+}
+
+// The one effect of a rule; null with a report when there is none or several.
+const yaml::Entry* only_effect(const yaml::Entry& entry, const ReadInto& into) {
+  const yaml::Entry* effect = nullptr;
+  int effects = 0;
+  for (const auto word : kEffects) {
+    if (const auto* found = entry.value.find(word)) {
+      effect = found;
+      ++effects;
+    }
+  }
+  if (effects == 1) return effect;
+  into.error("P0120", entry.at, "rule " + quoted(entry.key) + " needs exactly one of allow, ask, deny");
+  return nullptr;
+}
+
+Clamp compile_clamp(const yaml::Entry& entry, ActionSet actions, const std::string& what,
+                    const ReadInto& into) {
+  static constexpr std::array<std::string_view, 2> kKeys{"timeout", "by"};
+  const Mapping mapping(entry.value, "`clamp` of " + what, kKeys, into);
+  for (const auto& part : entry.value.entries) {
+    const auto* info = fact_named(part.key);
+    if (info != nullptr && (info->actions & actions).none()) {
+      into.error("P0114", part.at, quoted(part.key) + " means nothing for the actions of " + what);
+    }
+  }
+  return {mapping.duration("timeout"), mapping.duration("by")};
+}
+
+std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Scope& scope, const ReadInto& into) {
+  const std::string what = "rule " + quoted(entry.key);
+  std::vector<std::string_view> keys(condition_keys().begin(), condition_keys().end());
+  keys.insert(keys.end(), kEffects.begin(), kEffects.end());
+  keys.insert(keys.end(), kRuleKeys.begin(), kRuleKeys.end());
+  const Mapping mapping(entry.value, what, keys, into);
+  if (entry.value.kind != Kind::map) return std::nullopt;
+  const auto* effect = only_effect(entry, into);
+  if (effect == nullptr) return std::nullopt;
+
+  ParsedRule parsed;
+  parsed.at = entry.at;
+  parsed.examples = mapping.has("examples") ? &mapping.find("examples")->value : nullptr;
+  auto& rule = parsed.rule;
+  rule.ref = reference(entry.key, scope, entry.at, into);
+  rule.tier = scope.tier;
+  rule.effect = effect->key == "allow" ? Effect::allow : effect->key == "ask" ? Effect::ask : Effect::deny;
+  rule.actions = named_actions(*effect, into);
+  const Ground ground{rule.actions, rule.effect, false, &scope};
+  rule.when = compile_conditions(entry.value, ground, what, into);
+  if (const auto* unless = mapping.find("unless")) {
+    const Mapping inner(unless->value, "`unless` of " + what, condition_keys(), into);
+    if (unless->value.entries.empty())
+      into.error("P0121", unless->at, "`unless` of " + what + " asks nothing");
+    rule.unless = compile_conditions(unless->value, ground.inside_not(), "`unless` of " + what, into);
+  }
+  rule.why = mapping.text("why").value_or("");
+  rule.hint = mapping.text("hint").value_or("");
+  if (rule.effect == Effect::ask) {
+    rule.ask_who = mapping.text("who").value_or("user");
+    rule.ask_within = mapping.duration("within").value_or(std::chrono::minutes(5));
+  } else {
+    for (const auto word : {"who", "within"}) {
+      if (const auto* found = mapping.find(word)) {
+        into.error("P0129", found->at, quoted(word) + " belongs to a rule that asks");
+      }
+    }
+  }
+  if (const auto* clamp = mapping.find("clamp")) {
+    rule.clamp = compile_clamp(*clamp, rule.actions, what, into);
+    if (rule.effect == Effect::deny)
+      into.error("P0129", clamp->at, "`clamp` lowers what is allowed; " + what + " refuses");
+  }
+  return parsed;
+}
+
+std::string_view wanted(Meter meter) {
+  switch (meter) {
+    case Meter::sandboxes:
+    case Meter::jobs:
+    case Meter::copy_files:
+      return "a whole number";
+    case Meter::sandbox_age:
+      return "a duration like `2h`";
+    case Meter::calls:
+      return "a rate like `300/1m`";
+    case Meter::copy_bytes:
+      return "a size like `200MiB`";
+  }
+  return {};
+}
+
+// The number of a limit, written out or taken from a setting.
+bool read_max(const yaml::Entry& entry, const Facts& settings, Limit& limit, const ReadInto& into) {
+  constexpr std::string_view kSettings = "settings.";
+  const auto what = quoted(entry.key);
+  if (entry.value.kind == Kind::scalar && !entry.value.quoted && entry.value.text.starts_with(kSettings)) {
+    const auto name = entry.value.text.substr(kSettings.size());
+    const auto known = settings.find(name);
+    const auto* number = known == settings.end() ? nullptr : std::get_if<std::int64_t>(&known->second);
+    const bool countable = limit.meter != Meter::calls && limit.meter != Meter::copy_bytes;
+    if (number != nullptr && countable && *number >= 0) {
+      limit.max = *number;
+      return true;
+    }
+    std::vector<std::string_view> names;
+    for (const auto& [setting, value] : settings) names.push_back(setting);
+    into.error("P0113", entry.value.at,
+               "there is no setting " + quoted(entry.value.text) + " that gives " +
+                   std::string(wanted(limit.meter)) +
+                   (known == settings.end() ? suggestion(name, names) : ""));
+    return false;
+  }
+  const auto take = [&limit](const auto& value, auto number) {
+    if (value) limit.max = static_cast<std::int64_t>(number(*value));
+    return value.has_value();
+  };
+  const auto same = [](auto value) { return value; };
+  switch (limit.meter) {
+    case Meter::sandboxes:
+    case Meter::jobs:
+    case Meter::copy_files:
+      return take(read_integer(entry.value, 0, kMaxCount, what, into), same);
+    case Meter::sandbox_age:
+      return take(read_duration(entry.value, what, into), [](auto time) { return time.count(); });
+    case Meter::copy_bytes:
+      return take(read_size(entry.value, what, into), same);
+    case Meter::calls:
+      break;
+  }
+  const auto text = read_text(entry.value, what, into);
+  const auto rate = text && !entry.value.quoted ? parse_rate(*text) : std::nullopt;
+  if (!rate) {
+    if (text)
+      into.error("S0109", entry.value.at, what + " must be a rate like `300/1m`, not " + quoted(*text));
+    return false;
+  }
+  limit.max = rate->count;
+  limit.window = rate->window;
+  return true;
+}
+
+std::optional<Per> read_per(const Mapping& mapping, Meter meter) {
+  static constexpr std::array<std::string_view, 4> kPers{"everyone", "subject", "session", "sandbox"};
+  const bool free = meter == Meter::sandboxes || meter == Meter::calls;
+  const auto* entry = free ? mapping.require("per") : mapping.find("per");
+  if (entry == nullptr) return free ? std::nullopt : std::optional(Per::sandbox);
+  const auto at = mapping.choice("per", kPers);
+  if (!at) return std::nullopt;
+  const auto per = per_from(kPers[*at]);
+  const bool senseless = (!free && per != Per::sandbox) || (meter == Meter::sandboxes && per == Per::sandbox);
+  if (senseless) {
+    mapping.into().error("P0141", entry->value.at,
+                         quoted(spelling(meter)) + " cannot be counted per " + std::string(kPers[*at]));
+    return std::nullopt;
+  }
+  return per;
+}
+
+std::optional<Limit> compile_limit(const yaml::Entry& entry, const Scope& scope, const Facts& settings,
+                                   const ReadInto& into) {
+  static constexpr std::array<std::string_view, 7> kKeys{"sandboxes",  "sandbox_age", "calls", "jobs",
+                                                         "copy_bytes", "copy_files",  "per"};
+  const std::string what = "limit " + quoted(entry.key);
+  const Mapping mapping(entry.value, what, kKeys, into);
+  if (entry.value.kind != Kind::map) return std::nullopt;
+  const yaml::Entry* meter = nullptr;
+  int meters = 0;
+  for (const auto& part : entry.value.entries) {
+    if (!meter_from(part.key)) continue;
+    meter = &part;
+    ++meters;
+  }
+  if (meters != 1) {
+    into.error("P0140", entry.at,
+               what + " needs exactly one of sandboxes, sandbox_age, calls, jobs, copy_bytes, copy_files");
+    return std::nullopt;
+  }
+  Limit limit;
+  limit.rule = reference(entry.key, scope, entry.at, into);
+  limit.meter = *meter_from(meter->key);
+  const auto per = read_per(mapping, limit.meter);
+  if (!read_max(*meter, settings, limit, into) || !per) return std::nullopt;
+  limit.per = *per;
+  return limit;
+}
+
+}  // namespace
+
+std::vector<ParsedRule> compile_actions(const yaml::Node& section, const Scope& scope, Places& places,
+                                        const ReadInto& into) {
+  std::vector<ParsedRule> rules;
+  if (!is_map(section, "actions", into)) return rules;
+  rules.reserve(section.entries.size());
+  for (const auto& entry : section.entries) {
+    const bool fresh = claim(entry, reference(entry.key, scope, entry.at, into), places, into);
+    auto rule = compile_rule(entry, scope, into);
+    if (rule && fresh) rules.push_back(std::move(*rule));
+  }
+  return rules;
+}
+
+std::vector<ParsedRefusal> compile_vmrun(const yaml::Node& section, const Scope& scope, Places& places,
+                                         const ReadInto& into) {
+  static constexpr std::array<std::string_view, 3> kKeys{"deny", "why", "hint"};
+  std::vector<ParsedRefusal> refusals;
+  if (!is_map(section, "vmrun", into)) return refusals;
+  for (const auto& entry : section.entries) {
+    if (entry.value.find("allow") != nullptr || entry.value.find("ask") != nullptr) {
+      into.error("P0130", entry.at, "what vmrun may do is built in; `vmrun` can only `deny` some of it");
+      continue;
+    }
+    const Mapping mapping(entry.value, "vmrun rule " + quoted(entry.key), kKeys, into);
+    ParsedRefusal parsed;
+    parsed.at = entry.at;
+    parsed.file = into.file;
+    parsed.refusal.ref = reference(entry.key, scope, entry.at, into);
+    parsed.refusal.tier = scope.tier;
+    parsed.refusal.why = mapping.text("why").value_or("");
+    parsed.refusal.hint = mapping.text("hint").value_or("");
+    const bool fresh = claim(entry, parsed.refusal.ref, places, into);
+    const auto* deny = mapping.require("deny");
+    const auto words = mapping.texts("deny");
+    if (deny == nullptr || !words) continue;
+    if (words->empty())
+      into.error("P0121", deny->value.at, "`deny` is empty and would match nothing; remove the rule");
+    for (const auto& word : *words) {
+      if (const auto verb = vmrun_verb_from(word)) {
+        parsed.refusal.verbs.push_back(*verb);
+        continue;
+      }
+      std::vector<std::string_view> verbs;
+      for (int i = 0; i <= static_cast<int>(VmrunVerb::capture_screen); ++i)
+        verbs.push_back(spelling(static_cast<VmrunVerb>(i)));
+      into.error("P0110", deny->value.at,
+                 "there is no vmrun command " + quoted(word) + " here" + suggestion(word, verbs));
+    }
+    if (fresh) refusals.push_back(std::move(parsed));
+  }
+  return refusals;
+}
+
+std::vector<Limit> compile_limits(const yaml::Node& section, const Scope& scope, const Facts& settings,
+                                  Places& places, const ReadInto& into) {
+  std::vector<Limit> limits;
+  if (!is_map(section, "limits", into)) return limits;
+  for (const auto& entry : section.entries) {
+    const bool fresh = claim(entry, reference(entry.key, scope, entry.at, into), places, into);
+    auto limit = compile_limit(entry, scope, settings, into);
+    if (limit && fresh) limits.push_back(std::move(*limit));
+  }
+  return limits;
+}
+
+}  // namespace policy

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policy/compile_scope.h"
+#include "policy/rule_program.h"
+
+namespace policy {
+
+// A rule with the example part of its text, which is run when all rules are there.
+struct ParsedRule {
+  Rule rule;
+  Position at;
+  const yaml::Node* examples = nullptr;  // of the file's tree
+};
+
+struct ParsedRefusal {
+  VmrunRefusal refusal;
+  Position at;
+  std::string_view file;
+};
+
+// Ids of rules, limits and vmrun refusals already used in a tier, with their places.
+using Places = std::map<std::string, std::string, std::less<>>;
+
+// The sections `actions:`, `vmrun:` and `limits:` of one file.
+std::vector<ParsedRule> compile_actions(const yaml::Node& section, const Scope&, Places&, const ReadInto&);
+std::vector<ParsedRefusal> compile_vmrun(const yaml::Node& section, const Scope&, Places&, const ReadInto&);
+std::vector<Limit> compile_limits(const yaml::Node& section, const Scope&, const Facts& settings, Places&,
+                                  const ReadInto&);
+
+}  // namespace policy

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <bitset>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "policy/compile_scope.h"
+#include "policy/facts.h"
+
+namespace policy {
+
+// A question written down in a test. It owns what it asks about.
+struct StatedQuestion {
+  std::vector<Request> requests;  // `copy_out` is asked in two halves
+  Facts settings;
+  std::bitset<kFacts> withheld;
+};
+
+// The keys that state something: facts, `as`, `sandbox`, `settings`.
+std::span<const std::string_view> statement_keys();
+
+// Reads the entries of `map` as a question about the action `call`. What a caller has to say and the text
+// leaves out is unknown; what the gateway finds out is that of one small file and of a sandbox just made;
+// settings are the known defaults. `unknown` withholds a fact. Nothing, with a report, when it is malformed.
+std::optional<StatedQuestion> read_question(std::string_view call, Position at, const yaml::Node& map,
+                                            const Scope&, const ReadInto&);
+
+}  // namespace policy
