@@ -5,33 +5,14 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "policy/utf8.h"
+
 namespace policy {
 namespace {
 
 constexpr std::int64_t kMaxInteger = (std::int64_t{1} << 53) - 1;
 
 }  // namespace
-
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto tail = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
-  const unsigned char b = byte(0);
-  if (b < 0x80) return 1;
-  if (b >= 0xC2 && b <= 0xDF) return tail(1) ? 2 : 0;
-  if (b >= 0xE0 && b <= 0xEF) {
-    if (!tail(1) || !tail(2)) return 0;
-    if (b == 0xE0 && byte(1) < 0xA0) return 0;
-    if (b == 0xED && byte(1) > 0x9F) return 0;
-    return 3;
-  }
-  if (b >= 0xF0 && b <= 0xF4) {
-    if (!tail(1) || !tail(2) || !tail(3)) return 0;
-    if (b == 0xF0 && byte(1) < 0x90) return 0;
-    if (b == 0xF4 && byte(1) > 0x8F) return 0;
-    return 4;
-  }
-  return 0;
-}
 
 // UTF-16 order differs from byte order only where a supplementary character (surrogates, D800-DFFF) meets a
 // character of U+E000-U+FFFF.
@@ -77,9 +58,10 @@ void canonical_string(std::string_view text, std::string& out) {
   while (plain < text.size()) {
     const auto c = static_cast<unsigned char>(text[plain]);
     if (c >= 0x80) {
-      const std::size_t length = utf8_length(text.substr(plain));
-      plain += length;
-      if (length == 0) {
+      auto rest = text.substr(plain);
+      if (take_code_point(rest)) {
+        plain = text.size() - rest.size();
+      } else {
         take(1);
         out += "\xEF\xBF\xBD";
       }

@@ -49,8 +49,4 @@ void canonical_string(std::string_view text, std::string& append_to);
 // The order of member names: by UTF-16 code units. Both must be UTF-8.
 bool canonical_less(std::string_view, std::string_view);
 
-// Length of the well-formed UTF-8 sequence (RFC 3629) at the front of `text`, which is not empty; 0 when
-// there is none.
-std::size_t utf8_length(std::string_view text);
-
 }  // namespace policy
