@@ -9,7 +9,7 @@ namespace {
 using tl::unexpected;
 
 bool all_zero(std::string_view bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == '\0'; });
+  return bytes.empty() || (bytes[0] == '\0' && bytes.substr(1) == bytes.substr(0, bytes.size() - 1));
 }
 
 // A number field: octal digits, blanks before and blanks or NULs after; or GNU's binary form, whose first
