@@ -18,11 +18,19 @@ Result<T> in(std::string_view name, Result<T> parsed) {
   return parsed;
 }
 
+// What is no id answers like an id that does not exist.
+template <class Id>
+Result<Id> known_as(std::string_view code, std::string_view name, const Arguments& given) {
+  auto id = in(name, Id::parse(given.text(name)));
+  if (!id) id.error().code = std::string(code);
+  return id;
+}
+
 Result<policy::SandboxId> sandbox(const Arguments& given) {
-  return in("sandbox_id", policy::SandboxId::parse(given.text("sandbox_id")));
+  return known_as<policy::SandboxId>("sandbox.unknown", "sandbox_id", given);
 }
 Result<policy::JobId> job(const Arguments& given) {
-  return in("job_id", policy::JobId::parse(given.text("job_id")));
+  return known_as<policy::JobId>("job.unknown", "job_id", given);
 }
 
 }  // namespace
