@@ -65,6 +65,13 @@ if [ "$force" = no ] && [ -f "$out/$name/$name.vmx" ] && [ "$(cat "$out/$name/re
   exit 0
 fi
 
+# Clones read the disks of their base: taking it away under them would break every one.
+if [ -f "$out/$name/$name.vmsd" ]; then
+  while read -r clone; do
+    [ ! -e "$clone" ] || die "$out/$name has a clone, $clone; delete it first, or build under another --name"
+  done < <(sed -nE 's/^snapshot[0-9]+\.clone[0-9]+ = "(.*)"$/\1/p' "$out/$name/$name.vmsd")
+fi
+
 work=$(mktemp -d "$out/.$name.XXXXXXXX")
 vm=$work/vm
 # With user namespaces an ordinary user plays root on files of their own; root needs no help.
@@ -98,7 +105,7 @@ else
   [ ${#sources[@]} -gt 0 ] || mapfile -t sources < "$here/rootfs/etc/apt/sources.list"
 fi
 
-# Unlike an argument, the shell's own printf shows the password to nobody.
+# printf is the shell's own: no other process has the password among its words.
 password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 printf 'agent:%s\n' "$password" > "$work/chpasswd"
 printf '{"user": "agent", "password": "%s"}\n' "$password" > "$vm/guest.json"
@@ -228,6 +235,7 @@ say "booting a copy"
 mkdir "$work/probe"
 cp --sparse=always "$vm"/* "$work/probe/"
 probe=$work/probe/$name.vmx
+# Once, on this throw-away account, the password does stand in a command line: vmrun knows no other way.
 guest_password=$(sed -nE 's/.*"password": "([0-9a-f]+)".*/\1/p' "$vm/guest.json")
 "$vmrun" -T ws start "$probe" nogui || die "the machine does not start"
 started=$SECONDS

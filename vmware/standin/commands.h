@@ -36,10 +36,13 @@ Result<Answer> delete_machine(const Call& call);
 Result<Answer> check_tools_state(const Call& call);
 Result<Answer> run_program_in_guest(const Call& call);
 Result<Answer> file_exists_in_guest(const Call& call);
-Result<Answer> copy_to_guest(const Call& call);
-Result<Answer> copy_from_guest(const Call& call);
 Result<Answer> delete_file_in_guest(const Call& call);
 Result<Answer> capture_screen(const Call& call);
 Result<Answer> get_guest_address(const Call& call);
+// guest_copy.cc
+Result<Answer> copy_to_guest(const Call& call);
+Result<Answer> copy_from_guest(const Call& call);
+// VMware's sentence for an error of files.h that concerns the caller's own file.
+policy::Error host_error(const policy::Error& error);
 
 }  // namespace standin

@@ -98,11 +98,14 @@ class HostFile final {
 class HostSource final {
  public:
   Result<> open(const std::string& path);
+  // When it was opened.
+  std::uint64_t size() const { return size_; }
   // `limit` bytes, fewer only at the end.
   Result<std::string> next(std::size_t limit);
 
  private:
   Fd fd_;
+  std::uint64_t size_ = 0;
 };
 
 // Names in a folder, without `.` and `..`, at most `limit`; empty when it cannot be read.

@@ -271,6 +271,7 @@ Result<> HostSource::open(const std::string& path) {
   if (!fd || fstat(fd.get(), &info) != 0) return io_failure(errno);
   if (!S_ISREG(info.st_mode)) return fail("file.kind", "not a regular file");
   fd_ = std::move(fd);
+  size_ = static_cast<std::uint64_t>(info.st_size);
   return {};
 }
 

@@ -79,11 +79,11 @@ Result<> GuestAgent::synchronize(Deadline deadline) {
   return fail("tools", "the guest agent does not synchronize");
 }
 
-Result<std::int64_t> GuestAgent::start(const std::vector<std::string>& argv, std::string_view input,
-                                       Deadline deadline) {
+Result<std::int64_t> GuestAgent::start(const std::vector<std::string>& argv, const std::string& user,
+                                       std::string_view input, Deadline deadline) {
   json arguments{{"path", argv.at(0)},
                  {"arg", std::vector<std::string>(argv.begin() + 1, argv.end())},
-                 {"env", {kSearchPath, "LANG=C.UTF-8"}},
+                 {"env", {kSearchPath, "LANG=C.UTF-8", "SHELL=/bin/bash", "USER=" + user, "LOGNAME=" + user}},
                  {"capture-output", true}};
   if (!input.empty()) arguments["input-data"] = base64_encode(input);
   json command{{"execute", "guest-exec"}, {"arguments", std::move(arguments)}};

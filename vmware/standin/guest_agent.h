@@ -25,8 +25,10 @@ class GuestAgent final {
   // Codes: `tools` (no agent answered), `channel`.
   static Result<GuestAgent> connect(const std::string& runtime_folder, Deadline deadline);
 
-  // Starts argv[0] (absolute) as root with `input` on its standard input; the answer is the process id there.
-  Result<std::int64_t> start(const std::vector<std::string>& argv, std::string_view input, Deadline deadline);
+  // Starts argv[0] (absolute) as root, with the environment of `user` and `input` on its standard input; the
+  // answer is the process id there.
+  Result<std::int64_t> start(const std::vector<std::string>& argv, const std::string& user,
+                             std::string_view input, Deadline deadline);
   // Nothing while it runs. A result can be fetched once.
   Result<std::optional<GuestExit>> poll(std::int64_t pid, Deadline deadline);
   // Asks the guest to power off.

@@ -13,8 +13,6 @@ namespace {
 
 using policy::fail;
 
-constexpr std::size_t kChunk = 2 << 20;
-constexpr std::uint64_t kMaxCopy = std::uint64_t{64} << 30;
 constexpr std::uint64_t kMaxScreenshot = 64 << 20;
 constexpr Millis kScreenWait{20000};
 constexpr Millis kAddressWait{300000};
@@ -42,32 +40,11 @@ constexpr char kDelete[] = R"sh(
 [ ! -d "$1" ] || exit 81
 rm -f -- "$1" || exit 82
 )sh";
-constexpr char kWrite[] = R"sh(
-[ ! -d "$1" ] || exit 82
-[ -d "$(dirname -- "$1")" ] || exit 81
-cat > "$1" || exit 82
-)sh";
-constexpr char kAppend[] = R"sh(cat >> "$1" || exit 82)sh";
-constexpr char kRead[] = R"sh(
-[ -f "$1" ] || exit 81
-[ -r "$1" ] || exit 82
-exec dd if="$1" bs=2097152 skip="$2" count=1 iflag=fullblock status=none
-)sh";
-
-Result<> check_status(int code) {
+Result<> check_deletion(int code) {
   if (code == 0) return {};
   if (code == kAbsent) return fail("guest.absent", std::string(texts::kFileNotFound));
   if (code == kDenied) return fail("guest.denied", std::string(texts::kGuestPermission));
   return fail("guest.failed", std::string(texts::kUnknownError));
-}
-
-Result<> host_failure(const policy::Error& error) {
-  if (error.code == "file.absent" || error.code == "file.kind") {
-    return fail("host.absent", std::string(texts::kFileNotFound));
-  }
-  if (error.code == "file.exists") return fail("host.exists", std::string(texts::kFileExists));
-  if (error.code == "file.denied") return fail("host.denied", std::string(texts::kHostPermission));
-  return fail("host.io", std::string(texts::kUnknownError) + ": " + error.message);
 }
 
 Answer existence(bool there) {
@@ -112,52 +89,7 @@ Result<Answer> delete_file_in_guest(const Call& call) {
   if (!session) return tl::unexpected(session.error());
   const auto ended = session->run(kDelete, {call.line.words[0]}, {});
   if (!ended) return tl::unexpected(ended.error());
-  if (auto checked = check_status(ended->code); !checked) return tl::unexpected(checked.error());
-  return Answer{};
-}
-
-Result<Answer> copy_to_guest(const Call& call) {
-  HostSource source;
-  if (auto opened = source.open(call.line.words[0]); !opened) {
-    return tl::unexpected(host_failure(opened.error()).error());
-  }
-  auto session = GuestSession::open_as_user(call);
-  if (!session) return tl::unexpected(session.error());
-  for (std::uint64_t copied = 0; copied <= kMaxCopy;) {
-    const auto chunk = source.next(kChunk);
-    if (!chunk) return tl::unexpected(host_failure(chunk.error()).error());
-    if (chunk->empty() && copied > 0) break;
-    const auto ended = session->run(copied == 0 ? kWrite : kAppend, {call.line.words[1]}, *chunk);
-    if (!ended) return tl::unexpected(ended.error());
-    if (auto checked = check_status(ended->code); !checked) return tl::unexpected(checked.error());
-    copied += chunk->size();
-    if (chunk->size() < kChunk) break;
-  }
-  return Answer{};
-}
-
-Result<Answer> copy_from_guest(const Call& call) {
-  auto session = GuestSession::open_as_user(call);
-  if (!session) return tl::unexpected(session.error());
-  HostFile target;
-  for (std::uint64_t block = 0; block <= kMaxCopy / kChunk; ++block) {
-    const auto ended = session->run(kRead, {call.line.words[0], std::to_string(block)}, {});
-    if (!ended) return tl::unexpected(ended.error());
-    if (auto checked = check_status(ended->code); !checked) return tl::unexpected(checked.error());
-    if (ended->cut || ended->out.size() > kChunk)
-      return fail("vm.communication", std::string(texts::kCommunication));
-    if (block == 0) {
-      if (auto made = target.create(call.line.words[1]); !made) {
-        return tl::unexpected(host_failure(made.error()).error());
-      }
-    }
-    if (auto written = target.append(ended->out); !written) {
-      return tl::unexpected(host_failure(written.error()).error());
-    }
-    if (ended->out.size() < kChunk) break;
-  }
-  if (auto finished = target.finish(); !finished)
-    return tl::unexpected(host_failure(finished.error()).error());
+  if (auto checked = check_deletion(ended->code); !checked) return tl::unexpected(checked.error());
   return Answer{};
 }
 
@@ -174,7 +106,7 @@ Result<Answer> capture_screen(const Call& call) {
     return fail("vm.screen", std::string(texts::kUnknownError));
   const auto copied = copy_file(picture, call.line.words[0], kMaxScreenshot);
   (void)remove_file(picture);
-  if (!copied) return tl::unexpected(host_failure(copied.error()).error());
+  if (!copied) return tl::unexpected(host_error(copied.error()));
   return Answer{};
 }
 

@@ -20,11 +20,18 @@ constexpr Millis kKeepAgent{1000};      // a program that ends sooner costs no s
 constexpr Millis kWrongLoginDelay{1000};
 constexpr Millis kLostWait{60000};  // a guest that says nothing for so long has no Tools any more
 
-// Starts the shell with the surroundings a login of that user would have.
-constexpr char kPrelude[] =
-    R"(unset HOME; HOME=~; export HOME; USER=$(id -un); LOGNAME=$USER; SHELL=/bin/bash; export USER LOGNAME SHELL
-cd 2> /dev/null || cd /
-)";
+// The surroundings a login of that user would have. An unset HOME makes `~` what the password file says.
+constexpr char kPrelude[] = R"sh(unset HOME; HOME=~; export HOME; cd 2> /dev/null || cd /
+)sh";
+
+// As root: opens the port that only root may open, then becomes the user. The words are the user, the shell
+// text and its own words.
+constexpr char kOpenPort[] = R"sh(
+port=/dev/virtio-ports/org.sallyport-vmrun.copy.0
+[ -c "$port" ] || exit 83
+{ exec 3<> "$port"; } 2> /dev/null || exit 83
+exec /usr/sbin/chroot --userspec="$1:" / /bin/bash -c "${@:2}"
+)sh";
 
 policy::Error tools_error(const std::string& path) {
   return {"vm.tools", std::string(texts::kToolsNotRunning) + ": " + path};
@@ -110,29 +117,50 @@ Result<> GuestSession::reconnect() {
 
 Result<GuestExit> GuestSession::run(const char* shell_text, const std::vector<std::string>& words,
                                     std::string_view input) {
-  if (auto connected = reconnect(); !connected) return tl::unexpected(connected.error());
-  std::vector<std::string> argv{
-      "/usr/sbin/runuser", "-u", user_, "--", "/bin/bash", "-c", std::string(kPrelude) + shell_text, "bash"};
-  argv.insert(argv.end(), words.begin(), words.end());
-  const auto pid = agent_->start(argv, input, after(kExchangeWait));
-  if (!pid) {
-    agent_.reset();
-    if (pid.error().code == "agent") return fail("guest.start", std::string(texts::kUnknownError));
-    return tl::unexpected(lost());
-  }
+  const auto pid = start(shell_text, words, input, Port::none);
+  if (!pid) return tl::unexpected(pid.error());
+  return wait(*pid);
+}
 
+Result<std::int64_t> GuestSession::start(const char* shell_text, const std::vector<std::string>& words,
+                                         std::string_view input, Port port) {
+  if (auto connected = reconnect(); !connected) return tl::unexpected(connected.error());
+  // chroot(1) to `/` is the lightest way to become a user with his groups; runuser(1) loads all of PAM each
+  // time.
+  std::vector<std::string> argv{"/usr/sbin/chroot", "--userspec=" + user_ + ":", "/", "/bin/bash", "-c"};
+  if (port == Port::copy) argv = {"/bin/bash", "-c", kOpenPort, "bash", user_};
+  argv.push_back(std::string(kPrelude) + shell_text);
+  argv.emplace_back("bash");
+  argv.insert(argv.end(), words.begin(), words.end());
+  const auto pid = agent_->start(argv, user_, input, after(kExchangeWait));
+  if (pid) return pid;
+  agent_.reset();
+  if (pid.error().code == "agent") return fail("guest.start", std::string(texts::kUnknownError));
+  return tl::unexpected(lost());
+}
+
+Result<std::optional<GuestExit>> GuestSession::poll(std::int64_t pid) {
+  if (auto connected = reconnect(); !connected) return tl::unexpected(connected.error());
+  auto ended = agent_->poll(pid, after(kExchangeWait));
+  if (ended) return ended;
+  // The agent was started anew and knows nothing of the process, or the process was asked for before.
+  if (ended.error().code == "agent") return fail("guest.lost", std::string(texts::kCommunication));
+  agent_.reset();
+  if (!entry_.is_alive()) return tl::unexpected(off_error(path_));
+  return std::optional<GuestExit>();
+}
+
+Result<GuestExit> GuestSession::wait(std::int64_t pid) {
   const Deadline keep = after(kKeepAgent);
-  Millis wait{5};
+  Millis pause{5};
   for (;;) {
-    auto ended = agent_->poll(*pid, after(kExchangeWait));
-    if (ended && *ended) return std::move(**ended);
-    if (!ended && ended.error().code == "agent")
-      return fail("guest.lost", std::string(texts::kCommunication));
-    if (!ended || left_ms(keep) == 0) agent_.reset();
+    auto ended = poll(pid);
+    if (!ended) return tl::unexpected(ended.error());
+    if (*ended) return std::move(**ended);
+    if (left_ms(keep) == 0) agent_.reset();
     if (!entry_.is_alive()) return tl::unexpected(off_error(path_));
-    pause_for(wait);
-    wait = std::min(wait * 3 / 2 + Millis{1}, agent_ ? Millis{50} : Millis{500});
-    if (auto connected = reconnect(); !connected) return tl::unexpected(connected.error());
+    pause_for(pause);
+    pause = std::min(pause * 3 / 2 + Millis{1}, agent_ ? Millis{50} : Millis{500});
   }
 }
 

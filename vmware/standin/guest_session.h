@@ -14,6 +14,8 @@ namespace standin {
 // while it waits for a long-running program, so that others get their turn.
 class GuestSession final {
  public:
+  static constexpr int kNoPort = 83;
+
   // The machine is on (`vm.off`) and its agent answers within `wait` (`vm.tools`). No login.
   static Result<GuestSession> open(const Call& call, Millis wait);
   // And user and password are those of the guest (`guest.login` after a second, `guest.anonymous`).
@@ -23,6 +25,17 @@ class GuestSession final {
   // its standard input, until it ends or the machine does.
   Result<GuestExit> run(const char* shell_text, const std::vector<std::string>& words,
                         std::string_view input);
+
+  // The same in pieces. With the port, descriptor 3 of the shell is `kCopyPort`; a guest without it ends with
+  // `kNoPort`.
+  enum class Port { none, copy };
+  Result<std::int64_t> start(const char* shell_text, const std::vector<std::string>& words,
+                             std::string_view input, Port port);
+  Result<std::optional<GuestExit>> poll(std::int64_t pid);
+  Result<GuestExit> wait(std::int64_t pid);
+  // Lets others speak to the agent; the next call connects anew.
+  void let_go() { agent_.reset(); }
+
   Result<std::string> address();
   const RuntimeEntry& entry() const { return entry_; }
 

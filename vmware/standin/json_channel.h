@@ -9,6 +9,15 @@
 
 namespace standin {
 
+// A connection to a Unix socket, not blocking. `channel` when nothing listens there.
+Result<Fd> connect_to_socket(const std::string& path, Deadline deadline);
+// Waits until the descriptor can be read or written (`channel` at the deadline), and does so once or to the
+// end.
+Result<> send_all(const Fd& fd, std::string_view bytes, Deadline deadline);
+// What is there, 1 to `limit` bytes; `channel.late` when nothing came in time, `channel` when the other end
+// is gone.
+Result<std::string> receive_some(const Fd& fd, std::size_t limit, Deadline deadline);
+
 // One client connection to a Unix socket that carries JSON texts, one a line. Everything read is bounded: a
 // line longer than `kMaxLine` or a deadline passed fails with `channel`, after which the connection is of no
 // more use.

@@ -3,7 +3,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -19,18 +18,18 @@ Result<> wait_for(int fd, short events, Deadline deadline) {
     pollfd waiting{fd, events, 0};
     const int ready = poll(&waiting, 1, left_ms(deadline));
     if (ready > 0) return {};
-    if (ready == 0) return fail("channel", "no answer in time");
+    if (ready == 0) return fail("channel.late", "no answer in time");
     if (errno != EINTR) return fail("channel", "waiting failed");
   }
 }
 
 }  // namespace
 
-Result<JsonChannel> JsonChannel::open(const std::string& socket_path, Deadline deadline) {
+Result<Fd> connect_to_socket(const std::string& path, Deadline deadline) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof address.sun_path) return fail("channel", "socket path too long");
-  std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
+  if (path.size() >= sizeof address.sun_path) return fail("channel", "socket path too long");
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return fail("channel", "no socket");
   // SAFETY: the sockets interface takes every address family as sockaddr.
@@ -40,21 +39,44 @@ Result<JsonChannel> JsonChannel::open(const std::string& socket_path, Deadline d
     if (left_ms(deadline) == 0) return fail("channel", "no answer in time");
     pause_for(Millis{5});
   }
-  return JsonChannel(std::move(fd));
+  return fd;
 }
 
-Result<> JsonChannel::send(std::string_view bytes, Deadline deadline) {
+Result<> send_all(const Fd& fd, std::string_view bytes, Deadline deadline) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent > 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (auto ready = wait_for(fd_.get(), POLLOUT, deadline); !ready) return ready;
+      if (auto ready = wait_for(fd.get(), POLLOUT, deadline); !ready) return ready;
     } else if (sent == 0 || errno != EINTR) {
       return fail("channel", "the connection is closed");
     }
   }
   return {};
+}
+
+Result<std::string> receive_some(const Fd& fd, std::size_t limit, Deadline deadline) {
+  std::string piece(limit, '\0');
+  for (;;) {
+    if (auto ready = wait_for(fd.get(), POLLIN, deadline); !ready) return tl::unexpected(ready.error());
+    const ssize_t got = recv(fd.get(), piece.data(), piece.size(), 0);
+    if (got > 0) {
+      piece.resize(static_cast<std::size_t>(got));
+      return piece;
+    }
+    if (got == 0 || (errno != EINTR && errno != EAGAIN)) return fail("channel", "the connection is closed");
+  }
+}
+
+Result<JsonChannel> JsonChannel::open(const std::string& socket_path, Deadline deadline) {
+  auto fd = connect_to_socket(socket_path, deadline);
+  if (!fd) return tl::unexpected(fd.error());
+  return JsonChannel(std::move(*fd));
+}
+
+Result<> JsonChannel::send(std::string_view bytes, Deadline deadline) {
+  return send_all(fd_, bytes, deadline);
 }
 
 Result<std::string> JsonChannel::receive(Deadline deadline) {
@@ -68,14 +90,9 @@ Result<std::string> JsonChannel::receive(Deadline deadline) {
     }
     scanned_ = buffer_.size();
     if (buffer_.size() > kMaxLine) return fail("channel", "a line is too long");
-    if (auto ready = wait_for(fd_.get(), POLLIN, deadline); !ready) return tl::unexpected(ready.error());
-    std::array<char, 65536> piece;
-    const ssize_t got = recv(fd_.get(), piece.data(), piece.size(), 0);
-    if (got > 0) {
-      buffer_.append(piece.data(), static_cast<std::size_t>(got));
-    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
-      return fail("channel", "the connection is closed");
-    }
+    const auto piece = receive_some(fd_, 65536, deadline);
+    if (!piece) return tl::unexpected(piece.error());
+    buffer_ += *piece;
   }
 }
 

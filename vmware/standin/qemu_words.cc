@@ -64,6 +64,7 @@ std::vector<std::string> qemu_words(const QemuPlan& plan) {
       "-device",     "virtio-rng-pci,rng=entropy",
       "-device",     "virtio-serial-pci"};
   add_port(words, "qga", plan.qemu_folder + "/qga.sock", "org.qemu.guest_agent.0");
+  add_port(words, "copy", plan.qemu_folder + "/copy.sock", "org.sallyport-vmrun.copy.0");
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
     add_port(words, "port" + std::to_string(i), plan.ports[i].socket, plan.ports[i].name);
   }

@@ -1,0 +1,175 @@
+#!/bin/bash
+# Drives sallyport-vmrun with a real guest through every command it has.
+#   standin.sh VMRUN BASE.vmx
+# Needs an image (vmware/image/build.sh) and fails without one.
+set -uo pipefail
+vmrun=${1:?path of sallyport-vmrun} base=${2:?path of the base .vmx}
+[ -x "$vmrun" ] || { echo "no program at $vmrun"; exit 1; }
+[ -f "$base" ] || { echo "no image at $base; build one with vmware/image/build.sh"; exit 1; }
+[ -f "$(dirname "$base")/guest.json" ] || { echo "no guest.json beside $base"; exit 1; }
+password=$(sed -nE 's/.*"password": "([^"]+)".*/\1/p' "$(dirname "$base")/guest.json")
+
+work=$(mktemp -d /tmp/standin-e2e.XXXXXX)
+export SALLYPORT_VMRUN_DIR=$work/run
+unset VMRUN_FAULT
+vm=$work/one/one.vmx
+clean_up() {
+  for machine in "$vm" "$work/two/two.vmx"; do
+    [ -f "$machine" ] || continue
+    "$vmrun" -T ws stop "$machine" hard > /dev/null 2>&1
+    "$vmrun" -T ws deleteVM "$machine" > /dev/null 2>&1
+  done
+  rm -rf "$work"
+}
+trap clean_up EXIT
+
+checks=0 failures=0
+# expect TEXT CODE WHAT -- COMMAND…: exit code, and standard output equal to TEXT (`*` in it matches anything).
+expect() {
+  local text=$1 code=$2 what=$3 out status
+  shift 4
+  out=$("$@" 2> "$work/stderr" < /dev/null)
+  status=$?
+  checks=$((checks + 1))
+  # shellcheck disable=SC2053
+  if [ "$status" != "$code" ] || [[ $out != $text ]] || [ -s "$work/stderr" ]; then
+    failures=$((failures + 1))
+    printf 'FAILED %s\n  exit %s, wanted %s\n  out  %q\n  want %q\n  err  %q\n' \
+      "$what" "$status" "$code" "$out" "$text" "$(head -c 300 "$work/stderr")"
+  else
+    printf 'ok     %s\n' "$what"
+  fi
+}
+truth() {
+  local what=$1
+  shift
+  checks=$((checks + 1))
+  if "$@"; then printf 'ok     %s\n' "$what"; else failures=$((failures + 1)); printf 'FAILED %s\n' "$what"; fi
+}
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+v() { "$vmrun" -T ws "$@"; }
+g() { "$vmrun" -T ws -gu agent -gp "$password" "$@"; }
+tools_running() {
+  local from
+  from=$(now_ms)
+  until [ "$("$vmrun" -T ws checkToolsState "$vm")" = running ]; do
+    [ $(($(now_ms) - from)) -lt 120000 ] || return 1
+    sleep 0.2
+  done
+  echo "       (Tools running after $(($(now_ms) - from)) ms)"
+}
+off="Error: The virtual machine is not powered on: $vm"
+
+expect 'Total running VMs: 0' 0 "list of nothing" -- v list
+expect 'Total snapshots: 1
+clean' 0 "listSnapshots" -- v listSnapshots "$base"
+expect "Error: Cannot open VM: $work/no.vmx, The virtual machine cannot be found" 255 "a machine that is not there" -- v start "$work/no.vmx" nogui
+
+mkdir "$work/two"
+from=$(now_ms)
+expect '' 0 "clone with -snapshot=" -- v clone "$base" "$vm" linked -snapshot=clean -cloneName=one
+echo "       (clone took $(($(now_ms) - from)) ms)"
+expect 'Error: The file already exists' 255 "clone onto a machine" -- v clone "$base" "$vm" linked -snapshot=clean
+expect '' 0 "clone with -snapshot NAME" -- v clone "$base" "$work/two/two.vmx" linked -snapshot clean
+expect 'Error: The snapshot does not exist' 255 "clone of a missing snapshot" -- v clone "$base" "$work/x/x.vmx" linked -snapshot=none
+expect 'Error: One of the parameters was invalid' 255 "clone to a relative path" -- v clone "$base" x/x.vmx linked -snapshot=clean
+expect 'Error: The operation is not supported for the specified parameters: it has clones' 255 "deleteVM of a base with clones" -- v deleteVM "$base"
+expect '' 0 "deleteVM" -- v deleteVM "$work/two/two.vmx"
+truth "deleteVM leaves nothing" test ! -e "$work/two"
+truth "deleteVM takes the clone out of the base's records" bash -c "! grep -q '$work/two/two.vmx' '${base%.vmx}.vmsd'"
+
+expect "$off" 255 "stop of a machine that is off" -- v stop "$vm"
+expect "$off" 255 "a guest operation on it" -- g fileExistsInGuest "$vm" /etc/passwd
+expect "$off" 255 "its address" -- v getGuestIPAddress "$vm"
+expect 'unknown' 0 "its Tools" -- v checkToolsState "$vm"
+
+from=$(now_ms)
+expect '' 0 "start" -- timeout 60 "$vmrun" -T ws start "$vm" nogui
+echo "       (start took $(($(now_ms) - from)) ms)"
+expect 'Error: The virtual machine should not be powered on. It is already running.' 255 "start again" -- v start "$vm" nogui
+expect "Total running VMs: 1
+$vm" 0 "list shows it, its caller gone" -- v list
+expect 'Error: The VMware Tools are not running in the virtual machine: *' 255 "a guest operation while it boots" -- g runProgramInGuest "$vm" /bin/true
+expect 'Error: The operation is not supported for the specified parameters' 255 "snapshot of a running machine" -- v snapshot "$vm" live
+expect 'Error: The virtual machine should not be powered on. It is already running.' 255 "deleteVM of a running machine" -- v deleteVM "$vm"
+truth "a lock in VMware's layout" test -f "$vm.lck/M00001.lck"
+truth "Tools get running" tools_running
+
+from=$(now_ms)
+expect '' 0 "run true" -- g runProgramInGuest "$vm" /bin/true
+echo "       (run took $(($(now_ms) - from)) ms)"
+expect 'Guest program exited with non-zero exit code: 7' 7 "a program that fails with 7" -- g runProgramInGuest "$vm" /bin/bash -c "'exit 7'"
+expect 'Guest program exited with non-zero exit code: 255' 255 "a program that fails with 255" -- g runProgramInGuest "$vm" /bin/bash -c "'exit 255'"
+expect 'Guest program exited with non-zero exit code: 137' 137 "a program that is killed" -- g runProgramInGuest "$vm" /bin/bash -c "'kill -9 \$\$'"
+expect 'Error: A file was not found' 255 "a program that is not there" -- g runProgramInGuest "$vm" /bin/no-such-program
+expect '' 0 "an argument is shell text in the guest" -- g runProgramInGuest "$vm" /bin/echo ';id -un > /tmp/who; pwd >> /tmp/who'
+expect '' 0 "copy from the guest" -- g CopyFileFromGuestToHost "$vm" /tmp/who "$work/who"
+truth "it ran as the guest's user, in his home" test "$(cat "$work/who")" = "agent
+/home/agent"
+expect '' 0 "options of a program run" -- g runProgramInGuest "$vm" -activeWindow -interactive /bin/true
+from=$(now_ms)
+expect '' 0 "run without waiting" -- g runProgramInGuest "$vm" -noWait /bin/sleep 30
+truth "which does not wait" test $(($(now_ms) - from)) -lt 20000
+expect 'Error: One of the parameters was invalid' 255 "an option that is none" -- g runProgramInGuest "$vm" -what /bin/true
+
+from=$(now_ms)
+expect 'Error: Invalid user name or password for the guest OS' 255 "a wrong password" -- "$vmrun" -gu agent -gp wrong runProgramInGuest "$vm" /bin/true
+truth "which takes a second" test $(($(now_ms) - from)) -ge 1000
+expect 'Error: Invalid user name or password for the guest OS' 255 "a wrong user" -- "$vmrun" -gu root -gp "$password" runProgramInGuest "$vm" /bin/true
+expect 'Error: Anonymous guest operations are not allowed on this virtual machine. You must call VixVM_LoginInGuest before performing guest operations' 255 "no login" -- v runProgramInGuest "$vm" /bin/true
+
+for size in 0 70000 20000000; do
+  head -c "$size" /dev/urandom > "$work/sent"
+  from=$(now_ms)
+  expect '' 0 "copy $size bytes in" -- g CopyFileFromHostToGuest "$vm" "$work/sent" "/tmp/with space $size"
+  expect '' 0 "copy $size bytes out" -- g CopyFileFromGuestToHost "$vm" "/tmp/with space $size" "$work/received"
+  echo "       (both took $(($(now_ms) - from)) ms)"
+  truth "they are the same" cmp "$work/sent" "$work/received"
+done
+expect '' 0 "a smaller file replaces a larger one" -- g CopyFileFromHostToGuest "$vm" "$work/who" "/tmp/with space 20000000"
+expect '' 0 "and comes back" -- g CopyFileFromGuestToHost "$vm" "/tmp/with space 20000000" "$work/received"
+truth "as it is" cmp "$work/who" "$work/received"
+expect 'Error: A file was not found' 255 "copy of a host file that is not there" -- g CopyFileFromHostToGuest "$vm" "$work/none" /tmp/x
+expect 'Error: A file was not found' 255 "copy of a guest file that is not there" -- g CopyFileFromGuestToHost "$vm" /tmp/none "$work/x"
+expect 'Error: A file was not found' 255 "copy of a guest folder" -- g CopyFileFromGuestToHost "$vm" /etc "$work/x"
+expect 'Error: A file was not found' 255 "copy into a guest folder that is not there" -- g CopyFileFromHostToGuest "$vm" "$work/who" /none/x
+expect 'Error: Insufficient permissions in guest operating system' 255 "copy to where the user may not write" -- g CopyFileFromHostToGuest "$vm" "$work/who" /etc/x
+expect 'Error: Insufficient permissions in guest operating system' 255 "copy of what the user may not read" -- g CopyFileFromGuestToHost "$vm" /etc/shadow "$work/x"
+truth "nothing is left of it" test ! -e "$work/x"
+expect 'The file exists.' 0 "fileExistsInGuest" -- g fileExistsInGuest "$vm" /tmp/who
+expect '' 0 "deleteFileInGuest" -- g deleteFileInGuest "$vm" /tmp/who
+expect 'The file does not exist.' 1 "a file that is gone" -- g fileExistsInGuest "$vm" /tmp/who
+expect 'The file does not exist.' 1 "a folder is no file" -- g fileExistsInGuest "$vm" /etc
+expect 'Error: A file was not found' 255 "deleteFileInGuest again" -- g deleteFileInGuest "$vm" /tmp/who
+expect '' 0 "captureScreen" -- g captureScreen "$vm" "$work/screen.png"
+truth "it is a PNG" test "$(head -c 8 "$work/screen.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a
+expect 'unknown' 0 "the address of a machine without a network" -- v getGuestIPAddress "$vm"
+
+expect "Error: There was an error in communication" 255 "a program that kills the guest agent" -- g runProgramInGuest "$vm" /usr/bin/sudo pkill -KILL -x qemu-ga
+sleep 1
+truth "comes back" tools_running
+expect 'Error: *' 0 "fault error-exit-0" -- env VMRUN_FAULT=error-exit-0 "$vmrun" start "$vm"
+expect '' 255 "fault exit-255-no-text" -- env VMRUN_FAULT=exit-255-no-text@list "$vmrun" list
+expect 'Total running VMs: 0' 0 "fault list-lags" -- env VMRUN_FAULT=list-lags=3600 "$vmrun" list
+expect 'installed' 0 "fault tools-late" -- env VMRUN_FAULT=tools-late=1 "$vmrun" checkToolsState "$vm"
+expect 'running' 0 "only so often" -- env VMRUN_FAULT=tools-late=1 "$vmrun" checkToolsState "$vm"
+
+expect '' 0 "stop soft" -- v stop "$vm" soft
+expect 'Total running VMs: 0' 0 "it is gone" -- v list
+truth "and so is its lock" test ! -e "$vm.lck"
+expect '' 0 "snapshot" -- v snapshot "$vm" first
+expect '' 0 "and another" -- v snapshot "$vm" second
+expect 'Error: A snapshot with the name already exists' 255 "and the same again" -- v snapshot "$vm" first
+expect $'Total snapshots: 2\nfirst\n\tsecond' 0 "listSnapshots showTree" -- v listSnapshots "$vm" showTree
+expect '' 0 "start on a chain of four layers, standard output held" -- timeout 60 "$vmrun" -T ws start "$vm" nogui
+truth "Tools get running" tools_running
+expect 'The file exists.' 0 "what was written is there" -- g fileExistsInGuest "$vm" "/tmp/with space 70000"
+expect '' 0 "stop hard" -- v stop "$vm" hard
+expect 'Total running VMs: 0' 0 "it is gone" -- v list
+truth "fault hold-stdout keeps the pipe open" bash -c "! VMRUN_FAULT=hold-stdout timeout 5 bash -c '\"$vmrun\" start \"$vm\" nogui | cat > /dev/null'"
+expect '' 0 "stop hard" -- v stop "$vm" hard
+expect '' 0 "deleteVM" -- v deleteVM "$vm"
+truth "leaves nothing" test ! -e "$work/one"
+
+echo "$checks checks, $failures failures"
+[ "$failures" = 0 ]
