@@ -6,7 +6,6 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <sstream>
 #include <unordered_set>
@@ -37,10 +36,17 @@ bool is_key(std::string_view text) {
 // on where it can, so that one run shows all of them; the tree is then worthless.
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(std::string_view text, const Lines& lines, std::string_view file, Diagnostics& into)
+  Builder(std::string_view text, Lines& lines, std::string_view file, Diagnostics& into)
       : text_(text), lines_(lines), file_(file), into_(into) {}
 
   std::optional<Node> take() { return std::exchange(root_, std::nullopt); }
+
+  // Hands over what was found. A missing value right before a syntax error is that error seen from before.
+  void report(bool syntax_failed) {
+    if (syntax_failed && !found_.empty() && found_.back().code == "Y0117") found_.pop_back();
+    for (auto& found : found_) into_.error(std::move(found.code), file_, found.at, std::move(found.message));
+    found_.clear();
+  }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ == 0) return;
@@ -117,12 +123,13 @@ class Builder final : public YAML::EventHandler {
     std::unordered_set<std::string> keys;
   };
 
-  Position position(const YAML::Mark& mark) const { return lines_.at(offset(mark)); }
+  Position position(const YAML::Mark& mark) { return lines_.at(offset(mark)); }
   char character(const YAML::Mark& mark) const {
     return offset(mark) < text_.size() ? text_[offset(mark)] : '\0';
   }
   void error(std::string_view code, Position at, std::string message) {
-    into_.error(std::string(code), file_, at, std::move(message));
+    if (found_.size() == Diagnostics::kMax) throw Stop{};
+    found_.push_back({Severity::error, std::string(code), std::string(file_), at, std::move(message)});
   }
 
   bool expects_key() const { return !stack_.empty() && stack_.back().wants_key; }
@@ -215,9 +222,10 @@ class Builder final : public YAML::EventHandler {
   }
 
   std::string_view text_;
-  const Lines& lines_;
+  Lines& lines_;
   std::string_view file_;
   Diagnostics& into_;
+  std::vector<Diagnostic> found_;
   std::optional<Node> root_;
   std::vector<Frame> stack_;
   std::size_t documents_ = 0;
@@ -225,7 +233,7 @@ class Builder final : public YAML::EventHandler {
 };
 
 void report_syntax(const YAML::Exception& failure, std::string_view text, const Builder& builder,
-                   const Lines& lines, std::string_view file, Diagnostics& into) {
+                   Lines& lines, std::string_view file, Diagnostics& into) {
   const auto offset = builder.offset(failure.mark);
   if (offset < text.size() && text[offset] == '*') {
     into.error("Y0111", file, lines.at(offset), "aliases (`*`) are not part of this language; use a set");
@@ -234,15 +242,17 @@ void report_syntax(const YAML::Exception& failure, std::string_view text, const 
   into.error("Y0100", file, lines.at(offset), "this is not YAML: " + failure.msg);
 }
 
-void parse(std::string_view text, const Lines& lines, std::string_view file, Diagnostics& into,
-           Builder& builder) {
+void parse(std::string_view text, Lines& lines, std::string_view file, Diagnostics& into, Builder& builder) {
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
     }
+    builder.report(false);
   } catch (const Stop&) {
+    builder.report(false);
   } catch (const YAML::Exception& failure) {
+    builder.report(true);
     report_syntax(failure, text, builder, lines, file, into);
   } catch (const std::exception&) {
     into.error("Y0100", file, {1, 1}, "the file cannot be read as YAML");
@@ -265,7 +275,7 @@ bool Node::operator==(const Node& other) const {
 
 std::optional<Node> read(std::string_view text, std::string_view file, Diagnostics& into) {
   const auto before = into.errors();
-  const Lines lines(text);
+  Lines lines(text);
   if (!check_text(text, lines, file, into)) return std::nullopt;
   Builder builder(text, lines, file, into);
   parse(text, lines, file, into, builder);

@@ -37,7 +37,7 @@ std::optional<std::size_t> directive(std::string_view text) {
   return std::nullopt;
 }
 
-bool check_characters(std::string_view text, const Lines& lines, std::string_view file, Diagnostics& into) {
+bool check_characters(std::string_view text, Lines& lines, std::string_view file, Diagnostics& into) {
   bool good = true;
   bool indenting = true;
   auto rest = text;
@@ -72,14 +72,19 @@ Lines::Lines(std::string_view text) : text_(text), starts_{0} {
   }
 }
 
-Position Lines::at(std::size_t offset) const {
+Position Lines::at(std::size_t offset) {
   offset = std::min(offset, text_.size());
   const auto line = std::prev(std::upper_bound(starts_.begin(), starts_.end(), offset));
-  const auto before = text_.substr(*line, offset - *line);
+  if (counted_ < *line || counted_ > offset) {
+    counted_ = *line;
+    characters_ = 0;
+  }
   // Every byte but a continuation byte begins a character.
-  const auto characters = std::count_if(
-      before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
-  return {static_cast<int>(line - starts_.begin()) + 1, static_cast<int>(characters) + 1};
+  const auto between = text_.substr(counted_, offset - counted_);
+  characters_ += static_cast<std::size_t>(std::count_if(
+      between.begin(), between.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  counted_ = offset;
+  return {static_cast<int>(line - starts_.begin()) + 1, static_cast<int>(characters_) + 1};
 }
 
 std::optional<std::string_view> forbidden(char32_t c) {
@@ -99,7 +104,7 @@ std::optional<std::string_view> forbidden(char32_t c) {
   return std::nullopt;
 }
 
-bool check_text(std::string_view text, const Lines& lines, std::string_view file, Diagnostics& into) {
+bool check_text(std::string_view text, Lines& lines, std::string_view file, Diagnostics& into) {
   if (text.size() > kMaxBytes) {
     into.error("Y0101", file, lines.at(kMaxBytes),
                "the file is larger than " + std::to_string(kMaxBytes) + " bytes; split it");

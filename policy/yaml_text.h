@@ -14,12 +14,15 @@ namespace policy::yaml {
 class Lines final {
  public:
   explicit Lines(std::string_view text);
-  // Offsets beyond the end are the end.
-  Position at(std::size_t offset) const;
+  // Offsets beyond the end are the end. Counts on from the offset asked before where it can, so that walking
+  // through a long line takes time in proportion to its length.
+  Position at(std::size_t offset);
 
  private:
   std::string_view text_;
   std::vector<std::size_t> starts_;
+  std::size_t counted_ = 0;     // an offset
+  std::size_t characters_ = 0;  // from the beginning of its line up to there
 };
 
 // Why a character may not stand in a file or come out of an escape: control characters, those that change
@@ -27,6 +30,6 @@ class Lines final {
 std::optional<std::string_view> forbidden(char32_t code_point);
 
 // Checks size, encoding, characters, indentation and directives. False when a parser must not see the text.
-bool check_text(std::string_view text, const Lines& lines, std::string_view file, Diagnostics& into);
+bool check_text(std::string_view text, Lines& lines, std::string_view file, Diagnostics& into);
 
 }  // namespace policy::yaml
