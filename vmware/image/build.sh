@@ -107,22 +107,21 @@ fi
 
 # printf is the shell's own: no other process has the password among its words.
 password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-printf 'agent:%s\n' "$password" > "$work/chpasswd"
+mkdir "$work/stage"
+printf 'agent:%s\n' "$password" > "$work/stage/chpasswd"
 printf '{"user": "agent", "password": "%s"}\n' "$password" > "$vm/guest.json"
 printf '%s\n' "$password" | "$vmrun" credential agent > "$vm/guest.cred" || die "cannot make the guest credential"
 unset password
 
-cat > "$work/customize" <<'HOOK'
+cat > "$work/stage/customize" <<'HOOK'
 set -eu
 root=$1
-cat "$HOOK_WORK/chpasswd" > "$root/run/chpasswd"
+stage=$root/stage
 chroot "$root" useradd --create-home --shell /bin/bash --groups sudo agent
-chroot "$root" sh -c 'chpasswd < /run/chpasswd && rm /run/chpasswd && passwd --lock root > /dev/null'
-if [ -f "$HOOK_WORK/run" ]; then
-  cp "$HOOK_WORK/run" "$root/run/customize"
-  chmod 755 "$root/run/customize"
-  chroot "$root" /run/customize
-  rm -f "$root/run/customize"
+chroot "$root" sh -c 'chpasswd < /stage/chpasswd && passwd --lock root > /dev/null'
+if [ -f "$stage/run" ]; then
+  chmod 755 "$stage/run"
+  chroot "$root" /stage/run
 fi
 # The kernel stays outside of the disk; so do the many drivers no guest of ours can meet.
 kernel=$(chroot "$root" apt-cache depends --no-recommends linux-image-cloud-amd64 | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -1)
@@ -130,11 +129,11 @@ mkdir "$root/kernel"
 chroot "$root" sh -c "cd /kernel && apt-get -qq -o APT::Sandbox::User=root download $kernel && dpkg-deb -x *.deb tree"
 mkdir -p "$root/initrd/bin" "$root/initrd/modules" "$root/initrd/proc" "$root/initrd/sys" "$root/initrd/dev" "$root/initrd/root"
 cp "$root/bin/busybox" "$root/initrd/bin/busybox"
-tar -C "$HOOK_HERE/initrd" -cf - init | tar -C "$root/initrd" --no-same-owner -xf -
+cp "$stage/initrd/init" "$root/initrd/init"
 while read -r module; do
   find "$root/kernel/tree/lib/modules" -name "$module.ko" -exec cp {} "$root/initrd/modules/" \;
-done < "$HOOK_HERE/initrd/modules"
-cp "$HOOK_HERE/initrd/modules" "$root/initrd/modules/order"
+done < "$stage/initrd/modules"
+cp "$stage/initrd/modules" "$root/initrd/modules/order"
 chmod -R go+rX "$root/initrd"
 chroot "$root" bash -o pipefail -c 'cd /initrd && find . | LC_ALL=C sort | busybox cpio -R 0:0 -o -H newc 2> /dev/null | gzip -6 > /kernel/initrd'
 mv "$root"/kernel/tree/boot/vmlinuz-* "$root/kernel/vmlinuz"
@@ -142,13 +141,13 @@ mkdir "$root/handover"
 mv "$root/kernel/vmlinuz" "$root/kernel/initrd" "$root/handover/"
 rm -rf "$root/kernel" "$root/initrd"
 
-tar -C "$HOOK_HERE/rootfs" -cf - . | tar -C "$root" --no-same-owner --no-same-permissions --no-overwrite-dir -xf -
+tar -C "$stage/rootfs" -cf - . | tar -C "$root" --no-same-owner --no-same-permissions --no-overwrite-dir -xf -
 chmod -R go+rX "$root/etc/boot" "$root/etc/acpi" "$root/etc/inittab" "$root/etc/apt" "$root/usr/local/sbin"
 chmod 440 "$root/etc/sudoers.d/agent"
 for applet in init poweroff reboot halt; do ln -sf /bin/busybox "$root/sbin/$applet"; done
 ln -sf /usr/local/sbin/shutdown "$root/sbin/shutdown"
-printf '%s\n' "$HOOK_NAME" > "$root/etc/hostname"
-printf '127.0.0.1 localhost %s\n::1 localhost\n' "$HOOK_NAME" > "$root/etc/hosts"
+printf '%s\n' "$(cat "$stage/name")" > "$root/etc/hostname"
+printf '127.0.0.1 localhost %s\n::1 localhost\n' "$(cat "$stage/name")" > "$root/etc/hosts"
 : > "$root/etc/resolv.conf"
 : > "$root/etc/machine-id"
 chmod 644 "$root/etc/hostname" "$root/etc/hosts" "$root/etc/resolv.conf" "$root/etc/machine-id"
@@ -156,21 +155,27 @@ rm -f "$root/etc/apt/apt.conf.d/99mmdebstrap" "$root"/etc/apt/sources.list.d/* "
 rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*.bin "$root"/var/cache/apt/archives/*.deb
 find "$root/var/log" -type f -delete
 find "$root/usr" -name __pycache__ -prune -exec rm -rf {} +
+rm -rf "$stage"
 HOOK
-[ -z "$run" ] || cp "$run" "$work/run"
-export HOOK_WORK=$work HOOK_HERE=$here HOOK_NAME=$name
+[ -z "$run" ] || cp "$run" "$work/stage/run"
+printf '%s\n' "$name" > "$work/stage/name"
+cp -r "$here/initrd" "$here/rootfs" "$work/stage/"
+tar -C "$work/stage" -cf "$work/stage.tar" .
+rm -rf "$work/stage"
+apt_options=()
+while read -r line; do apt_options+=("--aptopt=$line"); done < "$work/apt.conf"
 
 say "fetching and unpacking Debian $suite (about a minute)"
-# In user-namespace mode the hook runs as another user; it may read the folder, which holds only this build.
-[ "$(id -u)" = 0 ] || chmod o+x "$work" && chmod o+r "$work/customize" "$work/apt.conf"
-[ "$(id -u)" = 0 ] || chmod o+r "$work/chpasswd"
+# In a user namespace the hooks are another user's processes and see nothing of our folder; `tar-in` hands them what
+# they need.
 mmdebstrap --quiet --variant=apt --format=tar \
-  --aptopt="$work/apt.conf" --aptopt='APT::Install-Recommends "false"' \
+  "${apt_options[@]}" --aptopt='APT::Install-Recommends "false"' \
   --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
   --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
   --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/lintian/*' \
   --include="$packages${with:+,$with}" \
-  --customize-hook="sh '$work/customize' \"\$1\"" \
+  --customize-hook='mkdir -m 700 "$1/stage"' --customize-hook="tar-in '$work/stage.tar' /stage" \
+  --customize-hook='sh "$1/stage/customize" "$1"' \
   "$suite" "$work/root.tar" "${sources[@]}" < /dev/null > "$work/log" 2>&1 || { tail -20 "$work/log" >&2; die "mmdebstrap failed"; }
 
 # --- the disk ----------------------------------------------------------------------------------------------
@@ -186,7 +191,7 @@ truncate -s "$size" "$work/disk.raw"
 mke2fs -q -F -t ext4 -L root -m 0 -J size=16 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard,root_owner=0:0 -d "$work/tree" "$work/disk.raw"
 PACK
 "${as_root[@]}" bash "$work/pack" "$work" "$vm" "$disk_size" || die "cannot make the file system"
-rm -f "$work/root.tar" "$work/chpasswd"
+rm -f "$work/root.tar" "$work/stage.tar"
 
 say "checking that nothing of this host stayed inside"
 tree=$work/tree

@@ -132,6 +132,8 @@ Result<Answer> clone_machine(const Call& call) {
     return fail("snapshot.absent",
                 call.line.snapshot ? std::string(texts::kNoSnapshot) : std::string(texts::kInvalidParameter));
   }
+  // Who deletes a clone without deleteVM leaves its record; such records would add up.
+  std::erase_if(snapshot->clones, [](const std::string& clone) { return !exists(clone); });
   if (snapshot->clones.size() >= SnapshotTree::kMaxClones) {
     return fail("snapshot.clones", std::string(texts::kUnknownError) + ": too many clones of this snapshot");
   }
