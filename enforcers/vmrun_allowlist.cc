@@ -36,6 +36,20 @@ bool is_below(std::string_view path, std::string_view folder) {
   return false;
 }
 
+// A prefix and a plain rest: letters, digits, `_`, `-` and inner dots.
+bool is_named(std::string_view path, const std::vector<std::string>& prefixes) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  for (const auto& prefix : prefixes) {
+    if (prefix.empty() || !path.starts_with(prefix)) continue;
+    const auto rest = path.substr(prefix.size());
+    if (!rest.empty() && rest.size() <= 128 && rest.find_first_not_of(plain) == std::string_view::npos &&
+        rest.find_first_not_of('.') != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool are(std::span<const std::string> words, std::initializer_list<std::string_view> wanted) {
   return std::equal(words.begin(), words.end(), wanted.begin(), wanted.end());
 }
@@ -90,12 +104,12 @@ bool VmrunAllowlist::fits(const Vmrun& command) const {
       return on_clone && fits_program(words);
     case VmrunVerb::file_exists:
     case VmrunVerb::delete_file:
-      return on_clone && words.size() == 1 && is_below(words[0], shapes_.guest_files);
+      return on_clone && words.size() == 1 && is_named(words[0], shapes_.guest_prefixes);
     case VmrunVerb::copy_to_guest:
       return on_clone && words.size() == 2 && is_below(words[0], shapes_.host_files) &&
-             is_below(words[1], shapes_.guest_files);
+             is_named(words[1], shapes_.guest_prefixes);
     case VmrunVerb::copy_from_guest:
-      return on_clone && words.size() == 2 && is_below(words[0], shapes_.guest_files) &&
+      return on_clone && words.size() == 2 && is_named(words[0], shapes_.guest_prefixes) &&
              is_below(words[1], shapes_.host_files);
     case VmrunVerb::capture_screen:
       return on_clone && words.size() == 1 && is_below(words[0], shapes_.host_files);

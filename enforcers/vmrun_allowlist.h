@@ -17,7 +17,7 @@ struct VmrunShapes {
   std::string snapshot;                     // its snapshot that clones are made of
   std::string clones;                       // a clone is `<clones>/<id>/<id>.vmx`
   std::string host_files;                   // private folder for files on their way
-  std::string guest_files;                  // the launcher's folder in the guest
+  std::vector<std::string> guest_prefixes;  // how the names of our files in the guest begin
   std::vector<std::string> launcher;        // words that begin every program call; one token follows
   std::vector<std::string> launcher_verbs;  // words, one of which may follow the token
   std::vector<std::vector<std::string>> fixed_programs;  // further program calls, complete

@@ -8,6 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "enforcers/archive/tar_reader.h"
 #include "enforcers/path_jail/jail.h"
 #include "gateway/mcp/tool_result.h"
 #include "gateway/tools/decoded.h"
@@ -22,8 +23,9 @@ using policy::Result;
 class Copies final {
  public:
   struct Parts {
-    policy::Engine* engine = nullptr;  // both outlive this
+    policy::Engine* engine = nullptr;  // these outlive this
     vmware::Machines* machines = nullptr;
+    policy::DecisionSink* sink = nullptr;
     std::shared_ptr<const enforcers::Jail> transfer;
     std::string staging;        // private folder for bytes on their way; emptied at start
     std::string transfer_name;  // how results call the transfer folder
@@ -39,6 +41,8 @@ class Copies final {
 
  private:
   explicit Copies(Parts);
+  enforcers::TarLimits tar_limits() const;
+  void note_refusal(const char* what, const policy::Caller&, const policy::Error&) const;
   Parts parts_;
   boost::asio::thread_pool workers_;
 };

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <string_view>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -31,6 +32,19 @@ std::string folder_of_program() {
   return program.substr(0, program.rfind('/'));
 }
 
+// Our own settings stay with us: one of them may be a password.
+std::vector<char*> environment_for_children() {
+  std::vector<char*> kept;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
+    const std::string_view entry(*at);
+    if (entry.starts_with("VMSANDBOX_")) continue;
+    if (entry.starts_with("SALLYPORT_") && !entry.starts_with("SALLYPORT_VMRUN_")) continue;
+    kept.push_back(*at);
+  }
+  kept.push_back(nullptr);
+  return kept;
+}
+
 }  // namespace
 
 asio::awaitable<int> run_child(std::vector<std::string> words, Descriptor out, Descriptor err) {
@@ -53,8 +67,9 @@ asio::awaitable<int> run_child(std::vector<std::string> words, Descriptor out, D
   ::posix_spawnattr_setpgroup(&attributes, 0);
   ::posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  auto environment = environment_for_children();
   pid_t pid = -1;
-  const int failed = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  const int failed = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (failed != 0) co_return 127;

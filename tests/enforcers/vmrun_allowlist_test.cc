@@ -28,7 +28,7 @@ VmrunShapes shapes() {
           .snapshot = "clean",
           .clones = "/state/clones",
           .host_files = "/state/files",
-          .guest_files = "/var/lib/sp",
+          .guest_prefixes = {"/var/lib/sp/", "/dev/shm/.sp-"},
           .launcher = {"/bin/sh", "/var/lib/sp/launch"},
           .launcher_verbs = {"stop"},
           .fixed_programs = {{"/bin/true"}}};
@@ -59,7 +59,7 @@ TEST(VmrunAllowlist, AllowsTheShapesThatTheDriverNeeds) {
   EXPECT_TRUE(allowed(VmrunVerb::run_program, mine, {"/bin/true"}));
   EXPECT_TRUE(allowed(VmrunVerb::run_program, mine, {"/bin/sh", "/var/lib/sp/launch", kToken}));
   EXPECT_TRUE(allowed(VmrunVerb::run_program, mine, {"/bin/sh", "/var/lib/sp/launch", kToken, "stop"}));
-  EXPECT_TRUE(allowed(VmrunVerb::file_exists, mine, {"/var/lib/sp/" + kToken + "/status"}));
+  EXPECT_TRUE(allowed(VmrunVerb::file_exists, mine, {"/dev/shm/.sp-" + kToken + ".status"}));
   EXPECT_TRUE(allowed(VmrunVerb::delete_file, mine, {"/var/lib/sp/" + kToken + ".out"}));
   EXPECT_TRUE(allowed(VmrunVerb::copy_to_guest, mine, {"/state/files/x", "/var/lib/sp/launch"}));
   EXPECT_TRUE(
@@ -121,8 +121,8 @@ TEST(VmrunAllowlist, RefusesFilesElsewhere) {
   const std::string mine = clone_of(kMine);
   for (const std::string path :
        {"/etc/passwd", "/var/lib/sp", "/var/lib/sp/", "/var/lib/sp/../../../etc/passwd", "/var/lib/sp/./x",
-        "/var/lib/sp//x", "/var/lib/spx/y", "/var/lib/sp/-x", "/var/lib/sp/a b", "/var/lib/sp/a;b",
-        "/var/lib/sp/a/b/c/d", "var/lib/sp/x", ""}) {
+        "/var/lib/sp//x", "/var/lib/spx/y", "/var/lib/sp/..", "/var/lib/sp/a b", "/var/lib/sp/a;b",
+        "/var/lib/sp/a/b", "var/lib/sp/x", "/dev/shm/.sp-", "/dev/shm/.sp-/x", "/dev/shm/x", ""}) {
     EXPECT_FALSE(allowed(VmrunVerb::delete_file, mine, {path})) << path;
     EXPECT_FALSE(allowed(VmrunVerb::copy_to_guest, mine, {"/state/files/x", path})) << path;
     EXPECT_FALSE(allowed(VmrunVerb::copy_from_guest, mine, {path, "/state/files/x"})) << path;

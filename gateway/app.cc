@@ -1,0 +1,299 @@
+#include "gateway/app.h"
+
+#include <map>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <nlohmann/json.hpp>
+
+#include "audit/log.h"
+#include "enforcers/builtin.h"
+#include "enforcers/path_jail/jail.h"
+#include "gateway/call/calls.h"
+#include "gateway/call/copies.h"
+#include "gateway/late_log.h"
+#include "gateway/settings/folder.h"
+#include "gateway/setup/setup.h"
+#include "policy/compile.h"
+#include "vmware/link/launcher.h"
+#include "vmware/sandboxes.h"
+#include "vmware/settled.h"
+
+namespace gateway {
+namespace asio = boost::asio;
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kKillSwitchFile[] = "/kill-switch";
+
+policy::Error kill_switch_refusal() {
+  return {"deny.kill_switch",
+          "the kill switch is on: every call is refused until a person runs `sallyport kill-switch off`"};
+}
+
+// The vmrun commands that our own driver gives, and no others.
+enforcers::VmrunShapes shapes_of(const vmware::MachineSettings& machine) {
+  auto launcher = vmware::launcher_words(std::string(32, '0'));
+  launcher.pop_back();
+  return {.base_vmx = machine.base_vmx,
+          .snapshot = machine.snapshot,
+          .clones = machine.clones,
+          .host_files = machine.state,
+          .guest_prefixes = {std::string(vmware::kGuestPrefix), std::string(vmware::kTarPrefix)},
+          .launcher = std::move(launcher),
+          .launcher_verbs = {},
+          .fixed_programs = {}};
+}
+
+// Without machines there are no sandboxes.
+class NoSandboxes final : public policy::Inventory {
+ public:
+  std::optional<policy::SandboxFacts> find(const policy::SandboxId&) const override { return std::nullopt; }
+  std::size_t count(const policy::PrincipalId*) const override { return 0; }
+  std::size_t running_jobs(const policy::SandboxId&) const override { return 0; }
+};
+
+}  // namespace
+
+// What stands on a set-up that works, or, when it does not, an engine that refuses everything. Calls at work
+// keep their world alive.
+struct World {
+  NoSandboxes none;
+  std::unique_ptr<policy::Engine> engine;
+  std::unique_ptr<vmware::Machines> machines;
+  std::unique_ptr<Copies> copies;
+  std::unique_ptr<Calls> calls;
+  std::vector<policy::Error> problems;
+};
+
+struct App::Parts {
+  Parts(asio::any_io_executor given_executor, Settings given_settings)
+      : executor(std::move(given_executor)),
+        settings(std::move(given_settings)),
+        log(settings.audit(), clock) {
+    stopped = is_regular_file(settings.state_dir + kKillSwitchFile);
+    build();
+  }
+
+  // The order of these lines is the order of the system.
+  void build() {
+    auto next = std::make_shared<World>();
+    auto setup = look_around(settings);
+    next->problems = std::move(setup.problems);
+
+    auto files = read_policies(settings);
+    next->problems.insert(next->problems.end(), files.problems.begin(), files.problems.end());
+    auto compiled = policy::compile(files.sources, settings.facts());
+    diagnostics.clear();
+    for (const auto& one : compiled.diagnostics) diagnostics.push_back(one.format());
+    if (!compiled.program) next->problems.push_back(compiled.error());
+    if (compiled.program) log.set_policy(compiled.program->digest().hex());
+
+    std::shared_ptr<const enforcers::Jail> jail;
+    if (next->problems.empty()) {
+      auto opened = enforcers::Jail::open(settings.transfer_dir);
+      if (opened) {
+        jail = std::move(*opened);
+      } else {
+        next->problems.push_back(opened.error());
+      }
+    }
+
+    policy::Engine::Parts parts;
+    parts.program = compiled.program;
+    parts.sink = &log;
+    parts.clock = &clock;
+    parts.settings = settings.facts();
+    parts.inventory = &next->none;
+    if (next->problems.empty()) {
+      next->machines = vmware::open_machines(executor, setup.machine, clock);
+      parts.inventory = next->machines.get();
+      parts.enforcers = enforcers::builtin({.transfer = jail,
+                                            .no_transfer = std::nullopt,
+                                            .vmrun = shapes_of(setup.machine),
+                                            .remote_input = settings.remote_input == Switch::on
+                                                                ? enforcers::RemoteInput::on
+                                                                : enforcers::RemoteInput::off,
+                                            .inventory = parts.inventory,
+                                            .clock = &clock});
+    }
+    next->engine = std::make_unique<policy::Engine>(std::move(parts));
+    if (next->machines) {
+      next->machines->attach(*next->engine);
+      auto copies = Copies::open({.engine = next->engine.get(),
+                                  .machines = next->machines.get(),
+                                  .sink = &log,
+                                  .transfer = jail,
+                                  .staging = setup.machine.state + "/copies",
+                                  .transfer_name = settings.transfer_dir});
+      if (copies) {
+        next->copies = std::move(*copies);
+      } else {
+        next->problems.push_back(copies.error());
+      }
+    }
+    const auto closed = as_one(next->problems);
+    if (!next->problems.empty()) next->engine->refuse_all(closed);
+    if (next->problems.empty() && stopped) next->engine->refuse_all(kill_switch_refusal());
+    next->calls =
+        std::make_unique<Calls>(Calls::Parts{next->engine.get(), next->machines.get(), next->copies.get(),
+                                             &clock, &log, settings.max_wait, closed});
+    world = std::move(next);
+    for (const auto& one : world->problems) spdlog::warn("{} [{}]", one.message, one.code);
+  }
+
+  // A set-up that failed is looked at again before each call, so that mending it is enough.
+  std::shared_ptr<World> current() {
+    if (!world->problems.empty()) build();
+    return world;
+  }
+
+  // Sandboxes of principals that nobody has seen for too long.
+  asio::awaitable<void> forget_absent(std::shared_ptr<World> at) {
+    const auto now = clock.since_boot();
+    for (const auto& info : at->machines->all()) {
+      if (info.state == vmware::SandboxState::destroying || info.state == vmware::SandboxState::creating)
+        continue;
+      if (present.contains(info.owner)) continue;
+      const auto seen = last_seen.try_emplace(info.owner, now).first->second;
+      if (now - seen < settings.reattach) continue;
+      policy::Caller caller{policy::system_subject(), {policy::CallId::random(), {}, {}}};
+      auto pending = at->engine->decide(caller, policy::Destroy{info.id, policy::DestroyCause::orphaned});
+      auto verdict = co_await vmware::settled(std::move(pending));
+      if (auto* grant = std::get_if<policy::Grant<policy::Destroy>>(&verdict)) {
+        co_await at->machines->destroy(std::move(*grant));
+      }
+    }
+  }
+
+  asio::any_io_executor executor;
+  const Settings settings;
+  policy::SystemClock clock;
+  LateLog log;
+  std::shared_ptr<World> world;
+  std::vector<std::string> diagnostics;
+  bool stopped = false;
+  std::map<policy::PrincipalId, int> present;  // connections of each principal
+  std::map<policy::PrincipalId, std::chrono::nanoseconds> last_seen;
+  std::size_t connected = 0;
+};
+
+App::App(asio::any_io_executor executor, Settings settings)
+    : parts_(std::make_unique<Parts>(std::move(executor), std::move(settings))) {}
+App::~App() = default;
+
+asio::awaitable<mcp::ToolResult> App::call(std::string tool, mcp::JsonPtr arguments, policy::Caller caller,
+                                           vmware::Progress progress, std::stop_token stop,
+                                           std::optional<policy::Error> refusal) {
+  const auto world = parts_->current();
+  co_return co_await world->calls->carry_out(std::move(tool), std::move(arguments), std::move(caller),
+                                             std::move(progress), std::move(stop), std::move(refusal));
+}
+
+asio::awaitable<Result<std::string>> App::status(policy::Caller caller) {
+  const auto world = parts_->current();
+  auto pending = world->engine->decide(caller, policy::List{});
+  auto verdict = co_await vmware::settled(std::move(pending));
+  auto* grant = std::get_if<policy::Grant<policy::List>>(&verdict);
+  if (grant == nullptr) co_return policy::fail("deny", "policy does not let you see this");
+  Json json;
+  json["version"] = SALLYPORT_VERSION;
+  json["state_dir"] = parts_->settings.state_dir;
+  json["transfer_dir"] = parts_->settings.transfer_dir;
+  json["audit_dir"] = parts_->settings.audit();
+  json["clients"] = parts_->connected;
+  json["kill_switch"] = parts_->stopped ? "on" : "off";
+  if (const auto* program = world->engine->program()) {
+    json["policy"] = program->name();
+    json["policy_digest"] = program->digest().hex();
+  }
+  json["sandboxes"] = Json::array();
+  if (world->machines) {
+    for (const auto& info : world->machines->all()) {
+      if (info.owner == caller.who.principal) json["sandboxes"].push_back(info.id.text());
+    }
+  }
+  json["problems"] = Json::array();
+  for (const auto& one : world->problems) {
+    json["problems"].push_back((one.where.empty() ? "" : one.where + ": ") + one.message + " [" + one.code +
+                               "]");
+  }
+  for (const auto& line : parts_->diagnostics) json["problems"].push_back(line);
+  if (const auto refused = parts_->log.refused()) json["problems"].push_back(refused->message);
+  (void)grant->close({.ok = true, .code = "ok"});
+  co_return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+asio::awaitable<Result<void>> App::kill_switch(policy::Caller caller, policy::KillSwitch::Position position) {
+  const auto world = parts_->current();
+  auto pending = world->engine->decide(caller, policy::KillSwitch{position});
+  auto verdict = co_await vmware::settled(std::move(pending));
+  if (const auto* denial = std::get_if<policy::Denial>(&verdict)) {
+    co_return policy::fail(denial->code, denial->reason + " (rule " + denial->rule.id + ")");
+  }
+  auto* grant = std::get_if<policy::Grant<policy::KillSwitch>>(&verdict);
+  if (grant == nullptr) co_return policy::fail("ask.no_channel", "policy wants a person to approve this");
+  const auto file = parts_->settings.state_dir + kKillSwitchFile;
+  if (position == policy::KillSwitch::Position::off) {
+    auto removed = remove_file(file);
+    if (removed) {
+      parts_->stopped = false;
+      if (world->problems.empty()) world->engine->refuse_all(std::nullopt);
+    }
+    (void)grant->close({.ok = removed.has_value(), .code = removed ? "ok" : removed.error().code});
+    co_return removed;
+  }
+  // First nothing new, then what there is; the file makes it hold for the next owner too.
+  parts_->stopped = true;
+  world->engine->refuse_all(kill_switch_refusal());
+  auto result = write_private_file(file, "on\n");
+  if (world->machines) {
+    for (const auto& info : world->machines->all()) {
+      policy::Caller system{policy::system_subject(), caller.id};
+      system.id.parent = grant->receipt().seq;
+      auto destroying =
+          world->engine->decide(system, policy::Destroy{info.id, policy::DestroyCause::kill_switch});
+      auto allowed = co_await vmware::settled(std::move(destroying));
+      if (auto* destroy = std::get_if<policy::Grant<policy::Destroy>>(&allowed)) {
+        const auto gone = co_await world->machines->destroy(std::move(*destroy));
+        if (!gone && result) result = tl::unexpected(gone.error());
+      }
+    }
+  }
+  (void)grant->close({.ok = result.has_value(), .code = result ? "ok" : result.error().code});
+  co_return result;
+}
+
+policy::Engine& App::engine() { return *parts_->current()->engine; }
+
+asio::awaitable<void> App::sweep() {
+  const auto world = parts_->world;
+  if (!world->machines) co_return;
+  co_await world->machines->sweep();
+  co_await parts_->forget_absent(world);
+}
+
+void App::client_came(const policy::Subject& who) {
+  ++parts_->connected;
+  ++parts_->present[who.principal];
+}
+
+void App::client_left(const policy::Subject& who) {
+  --parts_->connected;
+  const auto at = parts_->present.find(who.principal);
+  if (at == parts_->present.end()) return;
+  parts_->last_seen[who.principal] = parts_->clock.since_boot();
+  if (--at->second == 0) parts_->present.erase(at);
+}
+
+std::size_t App::clients() const { return parts_->connected; }
+std::size_t App::sandboxes() const {
+  return parts_->world->machines ? parts_->world->machines->all().size() : 0;
+}
+const policy::Clock& App::clock() const { return parts_->clock; }
+
+}  // namespace gateway
