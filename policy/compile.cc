@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "policy/builtin.h"
@@ -185,8 +186,9 @@ class Compilation {
                            std::make_move_iterator(limits.end()));
       }
     }
-    std::sort(set_.limits.begin(), set_.limits.end(),
-              [](const Limit& a, const Limit& b) { return a.rule.where < b.rule.where; });
+    std::sort(set_.limits.begin(), set_.limits.end(), [](const Limit& a, const Limit& b) {
+      return std::tie(a.rule.tier, a.rule.id) < std::tie(b.rule.tier, b.rule.id);
+    });
   }
 
   // An action that is allowed while a command it takes is refused would fail half way.
