@@ -10,6 +10,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include "policy/engine.h"
 #include "policy/grant.h"
 #include "policy/inventory.h"
 
@@ -63,8 +64,14 @@ enum class CopyShape { file, folder };
 // what the grant carries, and closes it with the outcome before it returns. All run on the deciding thread
 // and never block it. A stop request ends the work as soon as it can (within 2 s), kills what runs in the
 // guest, and gives `cancelled`.
+//
+// As inventory it also knows sandboxes that are gone, for a while: calls about them are let through to their
+// owner, who gets `sandbox.expired` or `sandbox.destroyed` instead of an unknown id. They count nowhere.
 class Machines : public policy::Inventory {
  public:
+  // The engine that decides the vmrun commands; before anything else, once. It outlives the machines.
+  virtual void attach(policy::Engine&) = 0;
+
   // Clones, starts and waits until a command runs in it. Rolls back whatever it did when it fails or is
   // stopped.
   virtual boost::asio::awaitable<Result<SandboxInfo>> create(policy::Grant<policy::Create>, Progress,
@@ -92,6 +99,10 @@ class Machines : public policy::Inventory {
   virtual boost::asio::awaitable<Result<void>> destroy(policy::Grant<policy::Destroy>) = 0;
   virtual Result<SandboxInfo> extend(policy::Grant<policy::Extend>) = 0;
   virtual Result<std::vector<SandboxInfo>> list(policy::Grant<policy::List>) = 0;
+
+  // Asks the guest which background commands still run, so that running_jobs() is not too high. For callers
+  // who would be refused by that count.
+  virtual boost::asio::awaitable<void> recount(policy::Caller cause, policy::SandboxId) = 0;
 
   // Destroys, as `system`, what is past its age or belongs to nobody any more; called now and then, and at
   // start.

@@ -1,0 +1,355 @@
+#include "vmware/link/launcher.h"
+
+namespace vmware {
+namespace {
+
+// The order of events is the point: a job's folder is made before its request leaves the prefix, so a second
+// call that comes to stop it finds one or the other; the status file is renamed into place after the last
+// byte of output, and the waiting call is woken after that.
+constexpr std::string_view kScript = R"BASH(#!/bin/bash
+# Runs one job in this guest and tells how it went. Argument: the job's token.
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+unset BASH_ENV ENV TAR_OPTIONS SALLYPORT_JOB
+umask 077
+shopt -s nullglob
+segment=1048576
+token=${1-}
+[[ $token =~ ^[0-9a-f]{32}$ ]] || exit 64
+base=/dev/shm/.sallyport-$token
+job=$base.d
+home=${HOME-}
+if [[ -z $home || ! -d $home ]]; then
+  unset HOME
+  home=~
+fi
+export HOME=$home
+
+milliseconds() {
+  local now=${EPOCHREALTIME-${SECONDS}.000000}
+  now=${now/[.,]/}
+  printf '%s' "$((now / 1000))"
+}
+
+# Keeps the newest one to two segments of a stream: $1 is its name. Bytes are on file as soon as they are read.
+keep() {
+  local n=0 size unbuffered=
+  command -v stdbuf > /dev/null && unbuffered='stdbuf -o0'
+  while :; do
+    $unbuffered head -c "$segment" > "$job/$1.$n" 2> /dev/null || cat > /dev/null
+    [[ -s $job/$1.$n ]] || break
+    size=$(stat -c %s "$job/$1.$n")
+    ((size < segment)) && break
+    n=$((n + 1))
+    rm -f "$job/$1.$((n - 2))"
+  done
+  echo "end $1" >&3
+}
+
+# The processes of the job: by the mark in their environment, by their session, by descent from either, and
+# whatever the job's own process was handed as orphans (see subreaper) outside its own session.
+members() {
+  local file line pid state parent session main=0 root=0 changed
+  local -A parents=() sessions=() mine=() ours=() own_sessions=() orphans=()
+  [[ -r $job/main ]] && read -r main < "$job/main"
+  [[ -r $job/supervisor ]] && read -r root < "$job/supervisor"
+  for file in /proc/[0-9]*/stat; do
+    line=
+    IFS= read -r -d '' line 2> /dev/null < "$file"
+    [[ -n $line ]] || continue
+    pid=${line%% *}
+    read -r state parent _ session _ <<< "${line##*) }"
+    [[ $state == [ZX] ]] && continue
+    parents[$pid]=$parent
+    sessions[$pid]=$session
+  done
+  for ((pid = BASHPID; pid > 1; pid = ${parents[$pid]-0})); do
+    ours[$pid]=1
+    own_sessions[${sessions[$pid]-0}]=1
+  done
+  [[ $root =~ ^[0-9]+$ && -n ${ours[$root]-} ]] && orphans[$root]=1
+  [[ $main =~ ^[0-9]+$ ]] && ((main > 1)) || main=none
+  while IFS=/ read -r _ _ pid _; do
+    [[ -n ${parents[$pid]-} ]] && mine[$pid]=1
+  done < <(grep -lsaF "SALLYPORT_JOB=$token" /proc/[0-9]*/environ)
+  changed=1
+  while ((changed)); do
+    changed=0
+    for pid in "${!parents[@]}"; do
+      parent=${parents[$pid]}
+      session=${sessions[$pid]}
+      if [[ -n ${orphans[$parent]-} && -z ${orphans[$pid]-} ]]; then
+        orphans[$pid]=1
+        changed=1
+      fi
+      [[ -n ${mine[$pid]-} || -n ${ours[$pid]-} ]] && continue
+      if [[ $session == "$main" || -n ${mine[$parent]-} ]] ||
+        [[ -n ${orphans[$pid]-} && -z ${own_sessions[$session]-} ]]; then
+        mine[$pid]=1
+        changed=1
+      fi
+    done
+  done
+  for pid in 1 "${!ours[@]}"; do unset "mine[$pid]"; done
+  printf '%s\n' "${!mine[@]}"
+}
+
+# Kills them all: stopped first, so that none can multiply while it is looked for. Root's need sudo.
+kill_members() {
+  local round pids pid known=' ' fresh
+  for round in {1..25}; do
+    fresh=
+    pids=$(members)
+    [[ -n $pids ]] || return 0
+    for pid in $pids; do
+      [[ $known == *" $pid "* ]] || fresh+=" $pid"
+    done
+    if [[ -n $fresh ]]; then
+      known+="$fresh "
+      # shellcheck disable=SC2086
+      kill -STOP $fresh 2> /dev/null
+      ((round < 15)) && continue
+    fi
+    # shellcheck disable=SC2086
+    kill -KILL $pids 2> /dev/null
+    sleep 0.02
+    known=' '
+  done
+}
+end_tree() {
+  local pid
+  if ((EUID != 0)) && command -v sudo > /dev/null; then
+    for pid in $(members); do
+      [[ -e /proc/$pid && ! -O /proc/$pid ]] || continue
+      timeout -k 1 5 sudo -n bash "$0" "$token" kill > /dev/null 2>&1
+      break
+    done
+  fi
+  kill_members
+}
+
+# Writes how the job ended and wakes who waits for it.
+conclude() {
+  printf '%s %s %s %s\n' "$token" "$1" "$2" "$(($(milliseconds) - started))" > "$job/status.new" &&
+    mv -f "$job/status.new" "$job/status"
+  printf '\n\n\n\n' >&4
+}
+
+# The job's own process: starts the command in a session of its own and ends it in time.
+supervise() {
+  local started timeout left event code status="" ends=0
+  read -r timeout < "$job/timeout"
+  started=$(milliseconds)
+  echo "$started" > "$job/started"
+  exec 3<> "$job/events" 4<> "$job/done"
+  keep out < "$job/o" &
+  keep err < "$job/e" &
+  (
+    (
+      cd "$HOME" 2> /dev/null || cd /
+      export SALLYPORT_JOB=$token
+      exec setsid bash "$job/command" < /dev/null > "$job/o" 2> "$job/e" 3>&- 4>&-
+    ) &
+    echo "$!" > "$job/main"
+    wait "$!"
+    echo "exit $?" >&3
+  ) > /dev/null 2>&1 &
+  while [[ -z $status ]]; do
+    if ((timeout > 0)); then
+      left=$((timeout * 1000 - $(milliseconds) + started))
+      if ((left <= 0)); then
+        status=timed_out
+        break
+      fi
+      event=
+      printf -v left '%d.%03d' $((left / 1000)) $((left % 1000))
+      read -r -t "$left" -u 3 event code || continue
+    else
+      read -r -u 3 event code || status=lost
+    fi
+    case $event in
+      exit) status=exited ;;
+      end) ends=$((ends + 1)) ;;
+      stop) status=stopped ;;
+    esac
+  done
+  if [[ $status != exited ]]; then
+    code=0
+    end_tree
+  fi
+  left=0.5
+  while ((ends < 2)) && read -r -t "$left" -u 3 event _; do
+    [[ $event == end ]] && ends=$((ends + 1))
+  done
+  conclude "$status" "$code"
+  # What the command left running keeps its output flowing until it ends.
+  wait
+}
+
+# One stream: prints `total kept` and leaves the newest segment's worth of bytes in $job/r.$1.
+collect() {
+  local files=("$job/$1".[0-9]*) n=0 file size=0 kept total
+  for file in "${files[@]}"; do
+    file=${file##*.}
+    ((file > n)) && n=$file
+  done
+  : > "$job/r.$1"
+  if ((n > 0)); then
+    cat "$job/$1.$((n - 1))" "$job/$1.$n" 2> /dev/null | tail -c "$segment" > "$job/r.$1"
+  elif [[ -s $job/$1.0 ]]; then
+    head -c "$segment" < "$job/$1.0" > "$job/r.$1"
+  fi
+  kept=0
+  [[ -s $job/r.$1 ]] && kept=$(stat -c %s "$job/r.$1")
+  [[ -s $job/$1.$n ]] && size=$(stat -c %s "$job/$1.$n")
+  total=$((n * segment + size))
+  ((total < kept)) && total=$kept
+  printf '%s %s' "$total" "$kept"
+}
+
+state() {
+  local supervisor=0
+  status=running code=0 ms=0
+  if [[ -f $job/status ]]; then
+    read -r _ status code ms < "$job/status"
+  else
+    [[ -r $job/supervisor ]] && read -r supervisor < "$job/supervisor"
+    [[ -r $job/started ]] && read -r ms < "$job/started" && ms=$(($(milliseconds) - ms))
+    ((supervisor > 1)) && [[ -d /proc/$supervisor ]] || status=lost
+  fi
+}
+
+report() {
+  local out err
+  state
+  out=$(collect out)
+  err=$(collect err)
+  {
+    printf 'sallyport1 %s %s %s %s %s %s\n' "$token" "$status" "$code" "$ms" "$out" "$err"
+    cat "$job/r.out" "$job/r.err"
+  } > "$base.out.new" && mv -f "$base.out.new" "$base.out" || exit 71
+  rm -f "$job/r.out" "$job/r.err"
+}
+
+census() {
+  local folder text=
+  for folder in /dev/shm/.sallyport-*.d; do
+    token=${folder##*/.sallyport-}
+    token=${token%.d}
+    job=$folder
+    state
+    [[ $status == running ]] && text+=$token$'\n'
+  done
+  printf 'sallyport1 %s census 0 0 %s %s 0 0\n%s' "$1" "${#text}" "${#text}" "$text" > "$base.out.new" &&
+    mv -f "$base.out.new" "$base.out" || exit 71
+}
+
+case ${2-} in
+  supervise)
+    supervise
+    exit 0
+    ;;
+  kill)
+    kill_members
+    exit 0
+    ;;
+esac
+
+if [[ -e $base.stop ]]; then
+  rm -f "$base.stop"
+  if [[ ! -d $job ]]; then
+    rm -f "$base.req"
+    exit 64
+  fi
+  for _ in {1..20}; do
+    [[ -p $job/done ]] && break
+    sleep 0.1
+  done
+  exec 3<> "$job/events" 4<> "$job/done"
+  if [[ ! -f $job/status ]]; then
+    echo 'stop -' >&3
+    read -r -t 8 -u 4
+  fi
+  if [[ ! -f $job/status ]]; then
+    started=$(milliseconds)
+    end_tree
+    conclude stopped 0
+  fi
+  report
+  exit 0
+fi
+
+if [[ -f $base.req ]]; then
+  { read -r magic kind wait timeout answer old && cat > "$base.cmd"; } < "$base.req" || exit 71
+  [[ $magic == sallyport1 ]] || exit 64
+  for gone in ${old//,/ }; do
+    [[ $gone =~ ^[0-9a-f]{32}$ ]] || continue
+    rm -rf "/dev/shm/.sallyport-$gone".* "/var/tmp/.sallyport-$gone".*
+  done
+  if [[ $kind == census ]]; then
+    rm -f "$base.req" "$base.cmd"
+    census "$token"
+    exit 0
+  fi
+  mkdir "$job" || exit 71
+  mkfifo "$job/events" "$job/done" "$job/o" "$job/e" &&
+    printf '%s\n' "$timeout" > "$job/timeout" &&
+    printf '%s\n' "$answer" > "$job/answer" &&
+    mv -f "$base.cmd" "$job/command" || exit 71
+  exec 4<> "$job/done"
+  # Where perl is at hand, orphans of the job come back to its own process instead of to init, so that a
+  # daemon that forgot its environment is still found. 36 is PR_SET_CHILD_SUBREAPER.
+  subreaper=()
+  if command -v perl > /dev/null; then
+    case $HOSTTYPE in
+      x86_64) subreaper=(perl -e 'syscall(157, 36, 1, 0, 0, 0); exec @ARGV') ;;
+      aarch64) subreaper=(perl -e 'syscall(167, 36, 1, 0, 0, 0); exec @ARGV') ;;
+    esac
+  fi
+  setsid "${subreaper[@]}" bash "$0" "$token" supervise < /dev/null > /dev/null 2>&1 4>&- &
+  printf '%s\n' "$!" > "$job/supervisor"
+  rm -f "$base.req"
+  if ((wait > 0)) && [[ ! -f $job/status ]]; then
+    printf -v wait '%d.%03d' $((wait / 1000)) $((wait % 1000))
+    read -r -t "$wait" -u 4
+  elif ((wait == 0)); then
+    exit 0
+  fi
+  if [[ $answer == exit ]]; then
+    state
+    case $status in
+      exited) exit $((code > 155 ? 255 : code + 100)) ;;
+      running) exit 98 ;;
+      *) exit 99 ;;
+    esac
+  fi
+  report
+  exit 0
+fi
+
+[[ -d $job ]] || exit 64
+report
+exit 0
+)BASH";
+
+std::string path(std::string_view prefix, std::string_view token, std::string_view suffix) {
+  std::string result(prefix);
+  result += token;
+  result += suffix;
+  return result;
+}
+
+}  // namespace
+
+std::string_view launcher_script() { return kScript; }
+
+std::string request_path(std::string_view token) { return path(kGuestPrefix, token, ".req"); }
+std::string stop_path(std::string_view token) { return path(kGuestPrefix, token, ".stop"); }
+std::string report_path(std::string_view token) { return path(kGuestPrefix, token, ".out"); }
+std::string tar_path(std::string_view token) { return path(kTarPrefix, token, ".tar"); }
+
+std::vector<std::string> launcher_words(std::string_view token) {
+  return {"/bin/bash", std::string(kLauncherPath), std::string(token)};
+}
+
+}  // namespace vmware
