@@ -242,9 +242,9 @@ struct Log::State {
     if (!dirty) {
       dirty = true;
       flush_at = std::chrono::steady_clock::now() + options.flush_within / 2;
+      if (!flusher.joinable()) flusher = std::thread([this] { run(); });
+      work.notify_one();
     }
-    if (!flusher.joinable()) flusher = std::thread([this] { run(); });
-    work.notify_one();
     return Receipt{log, seq++, head};
   }
 
@@ -330,7 +330,7 @@ void Log::append(const policy::Decision& decision, policy::Durability durability
     }
     if (result && durability == policy::Durability::durable) {
       s.waiters.push_back({std::move(completion), std::move(*result)});
-      s.work.notify_one();
+      if (s.waiters.size() == 1) s.work.notify_one();
       return;
     }
   }

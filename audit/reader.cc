@@ -1,5 +1,6 @@
 #include "audit/reader.h"
 
+#include <array>
 #include <charconv>
 #include <utility>
 #include <vector>
@@ -14,6 +15,13 @@ using policy::Json;
 
 constexpr int kMaxDepth = 40;
 constexpr std::uint64_t kMaxInteger = (std::uint64_t{1} << 53) - 1;
+
+// Bytes that stand for themselves inside a string.
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
 
 // Undoes the escapes of a canonical string (between its quotes).
 std::string unescape(std::string_view raw) {
@@ -98,7 +106,12 @@ struct Scan {
   bool string(std::string_view& raw) {
     if (!eat('"')) return false;
     const std::size_t start = at;
-    while (at < text.size()) {
+    for (;;) {
+      const char* from = text.data() + at;
+      const char* const end = text.data() + text.size();
+      while (from != end && kPlain[static_cast<unsigned char>(*from)]) ++from;
+      at = static_cast<std::size_t>(from - text.data());
+      if (at == text.size()) return false;
       const auto c = static_cast<unsigned char>(text[at]);
       if (c >= 0x80) {
         auto rest = text.substr(at);
@@ -111,13 +124,10 @@ struct Scan {
       } else if (c == '\\') {
         ++at;
         if (!escape()) return false;
-      } else if (c < 0x20) {
-        return false;
       } else {
-        ++at;
+        return false;
       }
     }
-    return false;
   }
 
   bool number(std::int64_t& value) {

@@ -174,6 +174,9 @@ bool is_act(std::string_view act) {
 
 Draft draft(const policy::Decision& d, policy::Durability durability, const Redactor& redactor) {
   Draft out;
+  out.head.reserve(768);
+  out.middle.reserve(512);
+  out.tail.reserve(256);
   const auto& request = d.request;
   CleanWriter head(redactor, out.head), middle(redactor, out.middle), tail(redactor, out.tail);
   out.level = d.effect == policy::Effect::allow ? "info"

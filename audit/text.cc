@@ -38,7 +38,7 @@ void CleanWriter::text(std::string_view given, std::size_t limit) {
   redactions_ += found;
   std::string_view text = found > 0 ? std::string_view(redacted) : scanned;
   if (early) text.remove_suffix(std::min(kNearCut, text.size()));
-  const bool utf8 = policy::is_utf8(early ? front_of(text, text.size() - 1) : text);
+  const bool utf8 = plain_ascii(text) || policy::is_utf8(early ? front_of(text, text.size() - 1) : text);
   if (!early && text.size() <= limit) return utf8_or_base64(text, utf8, out_);
   cut(given.size(), redactor_.digest(given), utf8 ? front_of(text, limit / 2) : text.substr(0, limit / 2),
       utf8);

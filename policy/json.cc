@@ -1,6 +1,7 @@
 #include "policy/json.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,13 @@ namespace policy {
 namespace {
 
 constexpr std::int64_t kMaxInteger = (std::int64_t{1} << 53) - 1;
+
+// Bytes that stand for themselves inside a string.
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
 
 }  // namespace
 
@@ -55,7 +63,12 @@ void canonical_string(std::string_view text, std::string& out) {
     text.remove_prefix(plain + skip);
     plain = 0;
   };
-  while (plain < text.size()) {
+  for (;;) {
+    const char* from = text.data() + plain;
+    const char* const end = text.data() + text.size();
+    while (from != end && kPlain[static_cast<unsigned char>(*from)]) ++from;
+    plain = static_cast<std::size_t>(from - text.data());
+    if (plain == text.size()) break;
     const auto c = static_cast<unsigned char>(text[plain]);
     if (c >= 0x80) {
       auto rest = text.substr(plain);
@@ -65,10 +78,6 @@ void canonical_string(std::string_view text, std::string& out) {
         take(1);
         out += "\xEF\xBF\xBD";
       }
-      continue;
-    }
-    if (c >= 0x20 && c != '"' && c != '\\') {
-      ++plain;
       continue;
     }
     take(1);
