@@ -291,7 +291,10 @@ Result<std::string> HostSource::next(std::size_t limit) {
 
 std::vector<std::string> names_in(const std::string& folder, std::size_t limit) {
   std::vector<std::string> names;
-  const std::unique_ptr<DIR, decltype(&closedir)> handle(opendir(folder.c_str()), &closedir);
+  struct Close {
+    void operator()(DIR* open_folder) const { closedir(open_folder); }
+  };
+  const std::unique_ptr<DIR, Close> handle(opendir(folder.c_str()));
   if (!handle) return names;
   while (const dirent* entry = readdir(handle.get())) {
     const std::string name = entry->d_name;
