@@ -64,12 +64,16 @@ class Client {
   }
   std::string complete(gateway::mcp::CallHandle handle, const gateway::mcp::ToolResult& result) {
     auto line = session.complete(handle, result);
-    if (!line.empty()) EXPECT_EQ(fault_in_line(revision(line), "tools/call", line), "");
+    if (!line.empty()) {
+      EXPECT_EQ(fault_in_line(revision(line), "tools/call", line), "");
+    }
     return line;
   }
   std::string progress(gateway::mcp::CallHandle handle, int done, int total, std::string_view message) {
     auto line = session.progress(handle, done, total, message);
-    if (!line.empty()) EXPECT_EQ(fault_in_line(revision(line), "", line), "");
+    if (!line.empty()) {
+      EXPECT_EQ(fault_in_line(revision(line), "", line), "");
+    }
     return line;
   }
 

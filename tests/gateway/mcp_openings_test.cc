@@ -163,7 +163,9 @@ TEST(McpOpenings, AnyFirstLineGetsItsAnswerAndHurtsNothing) {
       const auto message = nlohmann::json::parse(answer->line);
       EXPECT_EQ(answer->code, opening.code) << answer->line.substr(0, 300);
       EXPECT_EQ(opening.code == 0, message.contains("result"));
-      if (opening.code != 0) EXPECT_EQ(message.at("error").at("code"), opening.code);
+      if (opening.code != 0) {
+        EXPECT_EQ(message.at("error").at("code"), opening.code);
+      }
       EXPECT_EQ(message.contains("id") ? message.at("id").dump() : std::string(), opening.id);
       EXPECT_LT(answer->line.size(), 100'000U);
     }

@@ -340,7 +340,9 @@ TEST(McpSession, NeverSendsAnythingAfterAResultOrACancelAndProgressOnlyRises) {
       } else {
         const auto line = client.complete(call.handle, done());
         EXPECT_EQ(line.empty(), call.over);
-        if (!line.empty()) EXPECT_EQ(json::parse(line).at("id").dump(), call.id);
+        if (!line.empty()) {
+          EXPECT_EQ(json::parse(line).at("id").dump(), call.id);
+        }
         call.over = true;
       }
     }

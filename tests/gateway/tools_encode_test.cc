@@ -61,7 +61,9 @@ json facts(std::string_view tool, const ToolResult& result) {
   if (result.outcome == ToolOutcome::success) {
     EXPECT_EQ(json::parse(std::get<Text>(result.content.back()).text), structured);
     for (const auto& field : find(tool)->results) {
-      if (field.presence == Presence::required) EXPECT_TRUE(structured.contains(field.name)) << field.name;
+      if (field.presence == Presence::required) {
+        EXPECT_TRUE(structured.contains(field.name)) << field.name;
+      }
     }
   }
   return structured;
