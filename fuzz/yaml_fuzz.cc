@@ -1,0 +1,96 @@
+// The strict YAML reader and the policy compiler on any bytes. What is accepted must read the same when it is
+// written out again, what is refused must say where, and neither may take more than its limits.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/compile.h"
+#include "policy/yaml.h"
+
+namespace {
+
+using policy::yaml::Node;
+
+void demand(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "violated: %s\n", what);
+  std::abort();
+}
+
+// Equal but for positions.
+bool same(const Node& a, const Node& b) {
+  if (a.kind != b.kind || a.quoted != b.quoted || a.text != b.text || a.items.size() != b.items.size() ||
+      a.entries.size() != b.entries.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.items.size(); ++i) {
+    if (!same(a.items[i], b.items[i])) return false;
+  }
+  for (std::size_t i = 0; i < a.entries.size(); ++i) {
+    if (a.entries[i].key != b.entries[i].key || !same(a.entries[i].value, b.entries[i].value)) return false;
+  }
+  return true;
+}
+
+std::size_t check_shape(const Node& node, std::size_t depth) {
+  demand(depth <= policy::yaml::kMaxDepth + 1, "depth is limited");
+  std::size_t nodes = 1;
+  for (const auto& item : node.items) nodes += check_shape(item, depth + 1);
+  for (std::size_t i = 0; i < node.entries.size(); ++i) {
+    demand(node.find(node.entries[i].key) == &node.entries[i], "no key is repeated");
+    nodes += check_shape(node.entries[i].value, depth + 1);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  // SAFETY: char and unsigned char have the same size and alignment, and may alias.
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+
+  policy::Diagnostics into;
+  const auto root = policy::yaml::read(text, "f", into);
+  const bool failed = into.has_errors();
+  const auto found = into.take();
+  demand(root.has_value() != failed, "a tree or an error, never both, never neither");
+  demand(found.size() <= policy::Diagnostics::kMax, "findings are limited");
+  for (const auto& diagnostic : found) {
+    demand(diagnostic.at.line >= 1 && diagnostic.at.column >= 1 && !diagnostic.code.empty(),
+           "a finding has a place and a code");
+    (void)diagnostic.format(text);
+  }
+  if (root) demand(check_shape(*root, 1) <= policy::yaml::kMaxNodes + 1, "values are limited");
+  if (root && root->kind == Node::Kind::map) {
+    const auto written = policy::yaml::write(*root);
+    policy::Diagnostics again;
+    const auto second = policy::yaml::read(written, "w", again);
+    if (!second && written.size() <= policy::yaml::kMaxBytes) {
+      std::fprintf(stderr, "%s\n%s\n", again.take().front().format().c_str(), written.c_str());
+    }
+    if (written.size() <= policy::yaml::kMaxBytes)
+      demand(second && same(*root, *second), "written text reads as the same tree");
+  }
+
+  const std::vector<policy::Source> sources{{"f", std::string(text), {}}};
+  const auto compiled = policy::compile(sources);
+  bool errors = false;
+  for (const auto& diagnostic : compiled.diagnostics)
+    errors = errors || diagnostic.severity == policy::Severity::error;
+  demand((compiled.program != nullptr) != errors, "a program or an error");
+  if (compiled.program) {
+    policy::Request request{
+        policy::system_subject(),
+        std::nullopt,
+        policy::Create{policy::Network::nat},
+        {*policy::CallId::parse("call-00000000000000000000000000000000"), "", std::nullopt}};
+    request.who.transport = policy::Transport::stdio;
+    const auto once = compiled.program->judge(request, policy::known_settings());
+    const auto twice = compiled.program->judge(request, policy::known_settings());
+    demand(once.effect == twice.effect && once.rule == twice.rule, "the same question gets the same answer");
+  }
+  return 0;
+}
