@@ -49,7 +49,9 @@ std::string clean(const Json& value, std::size_t bytes = 100'000) {
   CleanWriter(redactor(), out).value(value, bytes);
   const auto back = read_value(out);
   EXPECT_TRUE(back) << out.substr(0, 300);
-  if (back) EXPECT_EQ(policy::canonical(*back), out);
+  if (back) {
+    EXPECT_EQ(policy::canonical(*back), out);
+  }
   return out;
 }
 

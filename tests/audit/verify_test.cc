@@ -35,7 +35,9 @@ class VerifyTest : public ::testing::Test {
       const auto stands = requests::append(log, requests::decision(request, effect));
       ASSERT_TRUE(stands);
       receipts_.push_back(*stands);
-      if (effect == Effect::allow) ASSERT_TRUE(log.close(*stands, request, {true, "ok", 0}));
+      if (effect == Effect::allow) {
+        ASSERT_TRUE(log.close(*stands, request, {true, "ok", 0}));
+      }
     }
     for (const auto& name : platter_->names())
       if (name.starts_with("audit-")) names_.push_back(name);
@@ -284,8 +286,9 @@ TEST(Show, PassesNothingToATerminalThatActsOnIt) {
                 std::string::npos)
           << out;
     }
-    if (form == ShowForm::json)
+    if (form == ShowForm::json) {
       EXPECT_NE(out.find(R"(\u009b\u202e\u200b\udb40\udc41\nforged line\\u{1b})"), std::string::npos) << out;
+    }
   }
   EXPECT_EQ(terminal_safe("a\xff\\"), "a\\xff\\\\");
 }
