@@ -27,10 +27,10 @@ std::string folded(std::string_view text) {
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-// `N` takes one to three digits; nothing in our patterns follows it that is a digit too.
+// `#` takes one to three digits; nothing in our patterns follows it that is a digit too.
 bool matches(std::string_view pattern, std::string_view key) {
   while (!pattern.empty()) {
-    if (pattern.front() == 'N') {
+    if (pattern.front() == '#') {
       std::size_t digits = 0;
       while (digits < key.size() && digits < 3 && digit(key[digits])) ++digits;
       if (digits == 0) return false;
@@ -92,7 +92,7 @@ bool fits(const VmxRule& rule, std::string_view value) {
 
 // `scsi0:1` of `scsi0:1.fileName`; empty for a key of no attached device.
 std::string device_of(std::string_view key) {
-  for (const std::string_view bus : {"scsiN:N", "sataN:N", "nvmeN:N", "ideN:N"}) {
+  for (const std::string_view bus : {"scsi#:#", "sata#:#", "nvme#:#", "ide#:#"}) {
     const auto dot = key.find('.');
     if (dot != std::string_view::npos && matches(bus, key.substr(0, dot))) return folded(key.substr(0, dot));
   }
