@@ -72,10 +72,11 @@ Connection::~Connection() = default;
 asio::awaitable<void> Connection::serve() {
   const auto state = state_;
   mcp::LineReader lines;
+  std::string bytes = std::move(state->parts.early);
   while (true) {
-    const auto bytes = co_await state->parts.pipe->read_some();
+    if (bytes.empty()) bytes = co_await state->parts.pipe->read_some();
     if (bytes.empty()) break;
-    lines.push(bytes);
+    lines.push(std::exchange(bytes, {}));
     while (auto line = lines.next()) {
       if (line->kind == mcp::LineReader::Kind::too_long) {
         state->send(state->session.feed_too_long().line);

@@ -27,6 +27,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
     std::function<boost::asio::awaitable<mcp::ToolResult>(std::string tool, mcp::JsonPtr arguments,
                                                           policy::Caller, vmware::Progress, std::stop_token)>
         call;
+    std::string early = {};  // what arrived from the client before the pipe was ours
     // Called once, before the first call, with what the client says of itself.
     std::function<void(const mcp::ClientInfo&)> opened = {};
   };

@@ -101,7 +101,7 @@ class Owner final {
       answer(*socket, {{"error", hello.error().message}});
       co_return;
     }
-    co_await attend(socket, *hello, std::move(so_far.descriptors), *peer);
+    co_await attend(socket, *hello, std::move(so_far.descriptors), *peer, std::move(rest));
   }
 
   policy::Subject subject_of(const Peer& peer, policy::Transport transport) const {
@@ -116,20 +116,20 @@ class Owner final {
   }
 
   asio::awaitable<void> attend(std::shared_ptr<Socket> socket, Hello hello,
-                               std::vector<Descriptor> descriptors, Peer peer) {
+                               std::vector<Descriptor> descriptors, Peer peer, std::string rest) {
     const auto serving = hello.kind == Hello::Kind::serve;
     auto subject = subject_of(peer, serving ? policy::Transport::stdio : policy::Transport::cli);
     const auto mismatch = difference(hello);
     switch (hello.kind) {
       case Hello::Kind::serve:
         if (descriptors.size() != 2) co_return;
-        co_await serve(socket, std::move(descriptors[0]), std::move(descriptors[1]), subject, mismatch);
+        co_await serve(socket, std::move(descriptors[0]), std::move(descriptors[1]), subject, mismatch, {});
         break;
       case Hello::Kind::cli: {
         auto in = duplicate(socket->native_handle());
         auto out = duplicate(socket->native_handle());
         socket->close();
-        co_await serve(nullptr, std::move(in), std::move(out), subject, mismatch);
+        co_await serve(nullptr, std::move(in), std::move(out), subject, mismatch, std::move(rest));
         break;
       }
       case Hello::Kind::status: {
@@ -194,12 +194,14 @@ class Owner final {
   }
 
   asio::awaitable<void> serve(std::shared_ptr<Socket> control, Descriptor in, Descriptor out,
-                              policy::Subject subject, std::optional<policy::Error> mismatch) {
+                              policy::Subject subject, std::optional<policy::Error> mismatch,
+                              std::string early) {
     const auto key = ++last_connection_;
     Connection::Parts parts;
     parts.executor = context_.get_executor();
     parts.pipe = std::make_unique<Pipe>(context_.get_executor(), std::move(in), std::move(out));
     parts.subject = subject;
+    parts.early = std::move(early);
     parts.session = subject.transport == policy::Transport::cli ? command_session_parts(app_.clock())
                                                                 : session_parts(app_.clock());
     parts.call = [this, mismatch](std::string tool, mcp::JsonPtr arguments, policy::Caller caller,
