@@ -18,7 +18,7 @@ enum class VmxKind {
   kernel_text  // printable ASCII up to 512 bytes, no quotes: a kernel's command line
 };
 
-// A key the base may bring along. `N` in the pattern stands for one to three digits; everything else is
+// A key the base may bring along. `#` in the pattern stands for one to three digits; everything else is
 // compared without regard to case. A value outside its kind refuses the base.
 struct VmxRule {
   std::string_view pattern;
