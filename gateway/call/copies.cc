@@ -7,6 +7,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "enforcers/path_jail/accept.h"
@@ -70,8 +71,8 @@ policy::Json manifest_of(const std::vector<enforcers::CopiedFile>& files) {
 
 }  // namespace
 
-Copies::Copies(Parts parts) : parts_(std::move(parts)), workers_(2) {}
-Copies::~Copies() { workers_.join(); }
+Copies::Copies(Parts parts) : parts_(std::move(parts)), workers_(std::make_unique<asio::thread_pool>(2)) {}
+Copies::~Copies() { workers_->join(); }
 
 Result<std::unique_ptr<Copies>> Copies::open(Parts parts) {
   if (auto ready = empty_staging_folder(parts.staging); !ready) return tl::unexpected(ready.error());
@@ -85,7 +86,7 @@ Answer Copies::in(tools::CopyIn what, policy::Caller caller, std::stop_token sto
     if (auto there = jail->still_there(); !there) return tl::unexpected(there.error());
     return enforcers::survey(*jail, path, {}, stop);
   };
-  auto surveyed = co_await on_worker<Surveyed>(workers_, std::move(look));
+  auto surveyed = co_await on_worker<Surveyed>(*workers_, std::move(look));
   if (!surveyed) {
     // What cannot be looked at cannot be judged; it is an event, since no action came of it.
     note_refusal("copy_in", caller, surveyed.error());
@@ -114,7 +115,7 @@ Answer Copies::in(tools::CopyIn what, policy::Caller caller, std::stop_token sto
     }
     return tar->size();
   };
-  const auto packed = co_await on_worker<Result<std::uint64_t>>(workers_, std::move(pack));
+  const auto packed = co_await on_worker<Result<std::uint64_t>>(*workers_, std::move(pack));
   if (!packed) {
     (void)grant.close(failed_outcome(packed.error()));
     co_return tools::failed(packed.error());
@@ -161,7 +162,7 @@ Answer Copies::out(policy::FetchOut what, policy::Caller caller, std::stop_token
     if (!accepted) return tl::unexpected(accepted.error());
     return std::make_shared<enforcers::Accepted>(std::move(*accepted));
   };
-  auto taken = co_await on_worker<Taken>(workers_, std::move(take));
+  auto taken = co_await on_worker<Taken>(*workers_, std::move(take));
   if (!taken) {
     note_refusal("copy_out", cause, taken.error());
     co_return tools::failed(taken.error());
@@ -181,7 +182,7 @@ Answer Copies::out(policy::FetchOut what, policy::Caller caller, std::stop_token
     if (place == nullptr) return policy::fail("copy.unproved", "the path jail did not look at this copy");
     return enforcers::publish(*place, *accepted);
   };
-  const auto published = co_await on_worker<Placed>(workers_, std::move(publish));
+  const auto published = co_await on_worker<Placed>(*workers_, std::move(publish));
   if (!published) {
     (void)allowed.close(failed_outcome(published.error()));
     co_return tools::failed(published.error());

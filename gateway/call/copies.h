@@ -6,7 +6,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "enforcers/archive/tar_reader.h"
 #include "enforcers/path_jail/jail.h"
@@ -14,6 +13,10 @@
 #include "gateway/tools/decoded.h"
 #include "policy/engine.h"
 #include "vmware/machines.h"
+
+namespace boost::asio {
+class thread_pool;
+}
 
 namespace gateway {
 
@@ -44,7 +47,7 @@ class Copies final {
   enforcers::TarLimits tar_limits() const;
   void note_refusal(const char* what, const policy::Caller&, const policy::Error&) const;
   Parts parts_;
-  boost::asio::thread_pool workers_;
+  std::unique_ptr<boost::asio::thread_pool> workers_;
 };
 
 }  // namespace gateway
