@@ -1,6 +1,7 @@
 #include "gateway/net/pipe.h"
 
 #include <algorithm>
+#include <csignal>
 #include <deque>
 #include <utility>
 
@@ -41,6 +42,12 @@ class KeptFlags {
   int flags_;
 };
 
+// A client that is gone must be an error of one write, and not the end of the process.
+void survive_broken_pipes() {
+  static const auto before = ::signal(SIGPIPE, SIG_IGN);
+  (void)before;
+}
+
 }  // namespace
 
 struct Pipe::State : std::enable_shared_from_this<Pipe::State> {
@@ -55,6 +62,7 @@ struct Pipe::State : std::enable_shared_from_this<Pipe::State> {
     if (input) in.assign(input.release());
     if (output) out.assign(output.release());
     idle.expires_at(asio::steady_timer::time_point::max());
+    survive_broken_pipes();
   }
 
   asio::awaitable<void> flush() {
