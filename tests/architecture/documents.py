@@ -61,7 +61,7 @@ def broken_code(root, build):
         for name in files:
             if name.endswith(".cc"):
                 flags = [*flags_of(build, "enforcers"), "-I", folder, "-fsyntax-only", str(pathlib.Path(folder) / name)]
-                said = subprocess.run(flags, capture_output=True, text=True, timeout=120)
+                said = subprocess.run(flags, capture_output=True, text=True, timeout=280)
                 if said.returncode != 0:
                     yield f"docs/contributing.md: {name} does not compile:\n{said.stderr}"
 

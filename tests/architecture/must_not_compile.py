@@ -42,7 +42,7 @@ def build_source(build):
 
 def compile_case(flags, case, *more):
     command = [*flags, *more, "-fsyntax-only", str(case)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=280)
 
 
 def judge(build, case):
