@@ -1,31 +1,11 @@
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "policy/compile_scope.h"
-#include "policy/rule.h"
+#include "policy/compile_matcher.h"
 
 namespace policy {
-
-// Where a condition stands: decides what a match makes of the request, and with it how careful patterns are.
-struct Ground {
-  ActionSet actions;  // that the rule names
-  Effect effect = Effect::deny;
-  bool negated = false;  // inside `not` or `unless`, where a match has the opposite effect
-  const Scope* scope = nullptr;
-
-  // Does a match here make more possible?
-  bool widens() const { return (effect == Effect::allow) != negated; }
-  Ground inside_not() const {
-    auto ground = *this;
-    ground.negated = !negated;
-    return ground;
-  }
-};
 
 // The keys that ask something: names of facts, `for`, `sandbox`, `when`, `not`, `any`, `all`.
 std::span<const std::string_view> condition_keys();

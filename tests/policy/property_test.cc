@@ -193,7 +193,9 @@ TEST(PolicyProperty, AnAddedRefusalOrLowerTierNeverWidens) {
                  top = judged(*upper, asked).effect;
       // Effects are ordered allow, ask, deny. An ask rule makes a tier speak that was silent before, which
       // may turn its default into a question, never into permission.
-      if (a != Effect::allow) ASSERT_NE(b, Effect::allow);
+      if (a != Effect::allow) {
+        ASSERT_NE(b, Effect::allow);
+      }
       ASSERT_GE(b, top);
       changed += a != b ? 1 : 0;
     }
@@ -217,7 +219,9 @@ TEST(PolicyProperty, NotKnowingAFactNeverWidens) {
       if (dice.chance(30)) asked.request.who.uid.reset();
       if (dice.chance(20)) asked.request.sandbox.reset();
       const auto blind = judged(*rules, asked, withheld).effect;
-      if (known != Effect::allow) ASSERT_NE(blind, Effect::allow);
+      if (known != Effect::allow) {
+        ASSERT_NE(blind, Effect::allow);
+      }
       changed += known != blind ? 1 : 0;
     }
   }

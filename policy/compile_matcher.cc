@@ -1,0 +1,304 @@
+#include "policy/compile_matcher.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace policy {
+namespace {
+
+using Kind = yaml::Node::Kind;
+
+constexpr std::string_view kTransfer = "transfer:";
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+
+std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+// The values of one matcher, sets put in; each with the position it is reported at.
+struct Listed {
+  std::string text;
+  Position at;
+};
+
+class FactCompiler {
+ public:
+  FactCompiler(const Ground& ground, std::string_view what, const ReadInto& into)
+      : ground_(ground), what_(what), into_(into) {}
+
+  // The value of a matcher that may be bare or a map with exactly one of several words.
+  std::optional<Condition> fact(const FactInfo& info, const yaml::Entry& entry) const {
+    if (!available(info, entry)) return std::nullopt;
+    switch (info.kind) {
+      case FactKind::word:
+      case FactKind::text:
+        return words(info, entry.value, ground_);
+      case FactKind::number:
+      case FactKind::size:
+      case FactKind::duration:
+        return number(info, entry.value, ground_);
+      case FactKind::host_path:
+      case FactKind::guest_path:
+        return paths(info, entry.value, ground_);
+      case FactKind::labels:
+        return labels(entry.value);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void error(std::string code, Position at, std::string message) const {
+    into_.error(std::move(code), at, std::move(message));
+  }
+
+  // Every action the rule names must have the fact: where one has not, a deny rule would always speak and an
+  // allow rule never, and neither is what its author meant.
+  bool available(const FactInfo& info, const yaml::Entry& entry) const {
+    std::string lacking;
+    for (const auto& word : action_words()) {
+      if (word.name == "any" || (word.actions & ground_.actions) != word.actions) continue;
+      if ((word.actions & info.actions).none()) lacking += (lacking.empty() ? "" : ", ") + quoted(word.name);
+    }
+    if (!lacking.empty()) {
+      error("P0114", entry.at,
+            quoted(entry.key) + " means nothing for " + lacking + "; give " + what_name() +
+                " only actions that have it");
+      return false;
+    }
+    if (info.fact == Fact::command && ground_.widens()) {
+      error("P0124", entry.at,
+            "`command` is text for a shell, and matching it is no boundary: use it to deny or ask only");
+      return false;
+    }
+    return true;
+  }
+
+  std::string what_name() const { return std::string(what_); }
+
+  std::optional<std::vector<Listed>> list(const yaml::Node& node, std::string_view key) const {
+    std::vector<Listed> values;
+    const auto one = [&](const yaml::Node& item) {
+      auto text = read_text(item, quoted(key), into_);
+      if (text) values.push_back({std::move(*text), item.at});
+      return text.has_value();
+    };
+    if (node.kind != Kind::list) return one(node) ? std::optional(std::move(values)) : std::nullopt;
+    if (node.items.empty()) {
+      error("P0121", node.at, quoted(key) + " is empty and would match nothing");
+      return std::nullopt;
+    }
+    bool good = true;
+    for (const auto& item : node.items) good = one(item) && good;
+    return good ? std::optional(std::move(values)) : std::nullopt;
+  }
+
+  std::optional<Condition> negated(const FactInfo& info, const yaml::Node& node,
+                                   std::optional<Condition> (FactCompiler::*of)(const FactInfo&,
+                                                                                const yaml::Node&,
+                                                                                const Ground&) const,
+                                   const Ground& ground) const {
+    auto part = (this->*of)(info, node, ground.inside_not());
+    if (!part) return std::nullopt;
+    NotThis negation;
+    negation.part.push_back(std::move(*part));
+    return Condition{std::move(negation)};
+  }
+
+  // Exactly one of `keys` in a map; null with a report otherwise.
+  const yaml::Entry* only_key(const yaml::Node& node, std::string_view key,
+                              std::span<const std::string_view> keys) const {
+    const Mapping mapping(node, quoted(key) + " of " + what_name(), keys, into_);
+    if (node.entries.size() == 1 &&
+        std::find(keys.begin(), keys.end(), node.entries.front().key) != keys.end()) {
+      return &node.entries.front();
+    }
+    if (node.entries.size() != 1) error("P0126", node.at, quoted(key) + " takes exactly one way of matching");
+    return nullptr;
+  }
+
+  std::optional<Condition> words(const FactInfo& info, const yaml::Node& node, const Ground& ground) const {
+    static constexpr std::array<std::string_view, 4> kWordKeys{"equals", "in", "not", "glob"};
+    if (node.kind != Kind::map) return word_list(info, node, false);
+    const auto* entry = only_key(node, info.name, kWordKeys);
+    if (entry == nullptr) return std::nullopt;
+    if (entry->key == "not") return negated(info, entry->value, &FactCompiler::words, ground);
+    if (entry->key == "glob" && info.kind == FactKind::word) {
+      error("P0126", entry->at, quoted(info.name) + " has few values; list those you mean");
+      return std::nullopt;
+    }
+    return word_list(info, entry->value, entry->key == "glob");
+  }
+
+  std::optional<Condition> word_list(const FactInfo& info, const yaml::Node& node, bool glob) const {
+    const auto values = list(node, info.name);
+    if (!values) return std::nullopt;
+    std::vector<std::string> all;
+    for (const auto& value : *values) {
+      if (!value.text.starts_with('$')) {
+        all.push_back(value.text);
+      } else if (const auto* set =
+                     find_set(value.text, NamedSet::Kind::words, *ground_.scope, value.at, into_)) {
+        all.insert(all.end(), set->values.begin(), set->values.end());
+      }
+    }
+    for (const auto& word : all) {
+      if (info.choices.empty() ||
+          std::find(info.choices.begin(), info.choices.end(), word) != info.choices.end())
+        continue;
+      error("P0128", node.at,
+            quoted(info.name) + " is never " + quoted(word) + suggestion(word, info.choices));
+    }
+    if (glob) return Condition{TextLike{info.fact, std::move(all)}};
+    return Condition{WordIs{info.fact, std::move(all)}};
+  }
+
+  std::optional<std::int64_t> amount(const FactInfo& info, const yaml::Node& node) const {
+    if (info.kind == FactKind::size) {
+      const auto size = read_size(node, quoted(info.name), into_);
+      return size ? std::optional(static_cast<std::int64_t>(*size)) : std::nullopt;
+    }
+    if (info.kind == FactKind::duration) {
+      const auto time = read_duration(node, quoted(info.name), into_);
+      return time ? std::optional<std::int64_t>(time->count()) : std::nullopt;
+    }
+    return read_integer(node, 0, kMax, quoted(info.name), into_);
+  }
+
+  std::optional<Condition> number(const FactInfo& info, const yaml::Node& node, const Ground& ground) const {
+    static constexpr std::array<std::string_view, 4> kNumberKeys{"equals", "min", "max", "not"};
+    if (node.kind != Kind::map) {
+      const auto value = amount(info, node);
+      return value ? std::optional(Condition{NumberIs{info.fact, value, value}}) : std::nullopt;
+    }
+    const Mapping mapping(node, quoted(info.name) + " of " + what_name(), kNumberKeys, into_);
+    if (const auto* entry = mapping.find("not"); entry != nullptr && node.entries.size() == 1) {
+      return negated(info, entry->value, &FactCompiler::number, ground);
+    }
+    if (const auto* entry = mapping.find("equals"); entry != nullptr && node.entries.size() == 1) {
+      return number(info, entry->value, ground);
+    }
+    const auto *min = mapping.find("min"), *max = mapping.find("max");
+    if ((min == nullptr && max == nullptr) || mapping.has("not") || mapping.has("equals")) {
+      error("P0126", node.at, quoted(info.name) + " takes a value, or `min` and `max`, or `not`");
+      return std::nullopt;
+    }
+    NumberIs is{info.fact, std::nullopt, std::nullopt};
+    bool good = true;
+    if (min != nullptr) good = (is.min = amount(info, min->value)).has_value() && good;
+    if (max != nullptr) good = (is.max = amount(info, max->value)).has_value() && good;
+    if (!good) return std::nullopt;
+    if (is.min && is.max && *is.min > *is.max) {
+      error("P0127", node.at, quoted(info.name) + " has a `min` above its `max` and would match nothing");
+      return std::nullopt;
+    }
+    return Condition{is};
+  }
+
+  std::optional<Condition> paths(const FactInfo& info, const yaml::Node& node, const Ground& ground) const {
+    static constexpr std::array<std::string_view, 3> kPathKeys{"path", "dotfiles", "not"};
+    auto dotfiles = ground.widens() ? Dotfiles::only_if_written : Dotfiles::included;
+    if (node.kind != Kind::map) return path_list(info, node, dotfiles);
+    const Mapping mapping(node, quoted(info.name) + " of " + what_name(), kPathKeys, into_);
+    if (mapping.has("path") == mapping.has("not") || (mapping.has("not") && mapping.has("dotfiles"))) {
+      error("P0126", node.at, quoted(info.name) + " takes `path`, with `dotfiles` if you like, or `not`");
+      return std::nullopt;
+    }
+    if (const auto* entry = mapping.find("not"))
+      return negated(info, entry->value, &FactCompiler::paths, ground);
+    if (mapping.has("dotfiles")) {
+      const auto wanted = mapping.boolean("dotfiles");
+      if (!wanted) return std::nullopt;
+      if (!*wanted && !ground.widens()) {
+        error("P0126", mapping.find("dotfiles")->at,
+              "patterns that refuse always match names with a leading dot; remove `dotfiles`");
+        return std::nullopt;
+      }
+      if (*wanted) dotfiles = Dotfiles::included;
+    }
+    return path_list(info, mapping.find("path")->value, dotfiles);
+  }
+
+  std::optional<Condition> path_list(const FactInfo& info, const yaml::Node& node, Dotfiles dotfiles) const {
+    const auto values = list(node, info.name);
+    if (!values) return std::nullopt;
+    PathLike like{info.fact, {}, dotfiles};
+    bool good = true;
+    for (const auto& value : *values) good = path(info, value, like.patterns) && good;
+    if (!good) return std::nullopt;
+    return Condition{std::move(like)};
+  }
+
+  // One pattern or set of patterns, with the root it is written below.
+  bool path(const FactInfo& info, const Listed& value, std::vector<PathPattern>& patterns) const {
+    std::string_view text = value.text;
+    if (info.kind == FactKind::host_path) {
+      if (!text.starts_with(kTransfer)) {
+        error("P0123", value.at,
+              quoted(info.name) + " needs its root: write `transfer:" + value.text +
+                  "` for a path in the transfer folder");
+        return false;
+      }
+      text.remove_prefix(kTransfer.size());
+    }
+    if (!text.starts_with('$')) return pattern(info, text, value.at, patterns);
+    const auto* set = find_set(text, NamedSet::Kind::paths, *ground_.scope, value.at, into_);
+    if (set == nullptr) return false;
+    bool good = true;
+    for (const auto& member : set->values) good = pattern(info, member, value.at, patterns) && good;
+    return good;
+  }
+
+  bool pattern(const FactInfo& info, std::string_view text, Position at,
+               std::vector<PathPattern>& patterns) const {
+    if (info.kind == FactKind::guest_path) {
+      if (!text.starts_with('/') && !text.starts_with("**")) {
+        error("P0123", at,
+              quoted(info.name) + " is a full path: " + quoted(text) + " must begin with `/` or `**`");
+        return false;
+      }
+      if (text.starts_with('/')) text.remove_prefix(1);
+    } else if (text.starts_with('/')) {
+      error("P0123", at,
+            quoted(info.name) + " lies below its root: " + quoted(text) + " may not begin with `/`");
+      return false;
+    }
+    auto parsed = PathPattern::parse(text);
+    if (!parsed) {
+      error("P0122", at, parsed.error().message);
+      return false;
+    }
+    patterns.push_back(std::move(*parsed));
+    return true;
+  }
+
+  std::optional<Condition> labels(const yaml::Node& node) const {
+    static constexpr std::array<std::string_view, 2> kLabelKeys{"any", "all"};
+    LabelsHave have;
+    const yaml::Node* values = &node;
+    if (node.kind == Kind::map) {
+      const auto* entry = only_key(node, "labels", kLabelKeys);
+      if (entry == nullptr) return std::nullopt;
+      if (entry->key == "all") have.how = LabelsHave::How::all;
+      values = &entry->value;
+    }
+    const auto listed = list(*values, "labels");
+    if (!listed) return std::nullopt;
+    for (const auto& label : *listed) have.labels.push_back(label.text);
+    return Condition{std::move(have)};
+  }
+
+  const Ground& ground_;
+  std::string_view what_;
+  const ReadInto& into_;
+};
+
+}  // namespace
+
+std::optional<Condition> compile_fact(const FactInfo& info, const yaml::Entry& entry, const Ground& ground,
+                                      std::string_view what, const ReadInto& into) {
+  return FactCompiler(ground, what, into).fact(info, entry);
+}
+
+}  // namespace policy
