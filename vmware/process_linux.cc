@@ -46,6 +46,12 @@ class Descriptor final {
   int fd_;
 };
 
+constexpr std::size_t kPage = 4096;
+
+// A write that would cross the end of a sealed file fails for its last page as a whole; a page more than is
+// kept makes sure that whoever writes too much reaches the size that counts.
+std::size_t capacity(std::size_t max_output) { return (max_output / kPage + 2) * kPage; }
+
 // Memory of a fixed size that the child writes its output into. Sealed, so that neither the child nor whoever
 // it leaves behind with the descriptor can make it grow.
 int make_capture(std::size_t size) {
@@ -241,8 +247,8 @@ class SystemProcesses final : public Processes {
   asio::awaitable<policy::Result<ProcessResult>> run(ProcessSpec spec, std::stop_token stop) override {
     const auto executor = co_await asio::this_coro::executor;
     const auto started = Steady::now();
-    const Descriptor out(make_capture(spec.max_output));
-    const Descriptor err(make_capture(spec.max_output));
+    const Descriptor out(make_capture(capacity(spec.max_output)));
+    const Descriptor err(make_capture(capacity(spec.max_output)));
     if (out.get() < 0 || err.get() < 0) co_return tl::unexpected(not_started(spec.program, errno));
 
     Child child;

@@ -52,8 +52,16 @@ class RealMachine : public testing::Test {
   policy::SandboxId create() {
     auto made = house.thread.wait(
         house.machines->create(house.grant(policy::Create{}), [](int, int, const std::string&) {}, {}));
-    if (!made) throw std::runtime_error(made.error().code + ": " + made.error().message);
+    if (!made) throw std::runtime_error(made.error().code + ": " + made.error().message + last_words());
     return made->id;
+  }
+  // What vmrun said when it failed.
+  std::string last_words() const {
+    std::string words;
+    for (const auto& closed : house.sink.outcomes()) {
+      if (!closed.outcome.ok) words += "\n" + policy::canonical(closed.outcome.details);
+    }
+    return words;
   }
   vmware::Result<vmware::JobView> run(const policy::SandboxId& id, std::string command,
                                       std::chrono::seconds timeout = 30s,

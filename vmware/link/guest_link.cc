@@ -119,7 +119,7 @@ asio::awaitable<Result<std::string>> GuestLink::receive(policy::Caller cause, Gu
 
 asio::awaitable<Result<int>> GuestLink::launch(policy::Caller cause, GuestAt at, std::string token,
                                                milliseconds wait, std::stop_token stop) {
-  const auto lane = wait > kQuick ? VmrunTerms::Lane::waiting : VmrunTerms::Lane::work;
+  const auto lane = wait.count() > 0 ? VmrunTerms::Lane::waiting : VmrunTerms::Lane::work;
   for (bool again = false;; again = true) {
     auto command = run_command(at.vmx, at.id, launcher_words(token), wait + kQuick, lane);
     auto reply = co_await driver_.call(cause, std::move(command), stop);

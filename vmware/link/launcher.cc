@@ -208,14 +208,17 @@ collect() {
 }
 
 state() {
-  local supervisor=0
+  local supervisor=0 line
   status=running code=0 ms=0
   if [[ -f $job/status ]]; then
     read -r _ status code ms < "$job/status"
   else
     [[ -r $job/supervisor ]] && read -r supervisor < "$job/supervisor"
     [[ -r $job/started ]] && read -r ms < "$job/started" && ms=$(($(milliseconds) - ms))
-    ((supervisor > 1)) && [[ -d /proc/$supervisor ]] || status=lost
+    if ! ((supervisor > 1)) || ! IFS= read -r line 2> /dev/null < "/proc/$supervisor/stat" ||
+      [[ ${line##*) } == [ZX]* ]]; then
+      status=lost
+    fi
   fi
 }
 
