@@ -124,7 +124,8 @@ class Demo:
         for file in sorted((self.folder / "state" / "audit").rglob("*.jsonl")):
             for line in file.read_text(encoding="utf-8").splitlines():
                 record = json.loads(line)
-                if record["seq"] >= self.seen and record["ph"] == "req":
+                refused_early = record["act"] == "call.refused"
+                if record["seq"] >= self.seen and (record["ph"] == "req" or refused_early):
                     found.append(record)
         if found:
             self.seen = found[-1]["seq"] + 1
@@ -133,6 +134,13 @@ class Demo:
     def show_decisions(self, effect):
         records = self.new_decisions()
         calls = [r for r in records if not r["act"].startswith("vmrun")]
+        early = [r for r in calls if r["act"] == "call.refused"]
+        for record in early:
+            self.row("decision", f"refused with {record['obj']['code']} before it could become an action "
+                     f"(record {record['seq']})")
+        calls = [r for r in calls if r not in early]
+        if effect == "deny" and early:
+            return
         if not any(r["dec"]["eff"] == effect for r in calls):
             raise Failed(f"no record says `{effect}` for this call")
         for record in calls:
@@ -210,7 +218,7 @@ class Demo:
         self.expect("the report arrived", ".fasttool/state" in (self.transfer / "report.txt").read_text())
 
         self.call("What policy refuses: the host's network", "sandbox_create", {"network": "nat"}, "deny")
-        self.call("What an enforcer refuses: a path outside the transfer folder", "sandbox_copy_in",
+        self.call("What the path rules refuse: a place outside the transfer folder", "sandbox_copy_in",
                   sandbox | {"host_path": "../../etc/passwd", "guest_path": "/tmp/passwd"}, "deny")
 
         self.call("Throw the machine away", "sandbox_destroy", sandbox)
