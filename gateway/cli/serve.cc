@@ -52,8 +52,9 @@ int serve(const Sources& sources) {
   streams.in.reset();
   streams.out.reset();
   // On a signal we just go: the owner sees the connection end and stops what this client asked for.
-  (void)wait_for_end(owner->get(), signals.get());
-  return 0;
+  if (wait_for_end(owner->get(), signals.get()) != Ended::hang_up) return 0;
+  std::fprintf(stderr, "sallyport: the owner process ended unexpectedly; see owner.log in the state folder\n");
+  return 1;
 }
 
 }  // namespace gateway::cli

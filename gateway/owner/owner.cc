@@ -217,6 +217,7 @@ class Owner final {
     app_.client_left(subject);
     connections_.erase(key);
     boost::system::error_code ignored;
+    if (control && control->is_open()) answer_line(*control, "done");
     if (control) control->close(ignored);
     idle_since_ = std::chrono::steady_clock::now();
   }

@@ -35,8 +35,8 @@ std::string account_name(std::uint32_t uid);
 // Another descriptor of the same open file.
 Descriptor duplicate(int fd);
 
-// Waits until `fd` hangs up or `signals` (a signalfd) speaks.
-enum class Ended { hang_up, signal };
+// Waits until `fd` says that all is done or hangs up without a word, or `signals` (a signalfd) speaks.
+enum class Ended { done, hang_up, signal };
 Ended wait_for_end(int fd, int signals);
 // SIGTERM, SIGINT and SIGHUP as a descriptor, blocked for the process.
 Descriptor end_signals();

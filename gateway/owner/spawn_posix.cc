@@ -162,7 +162,7 @@ Ended wait_for_end(int fd, int signals) {
     if (watched[0].revents != 0) {
       char bytes[256];
       const auto got = ::read(fd, bytes, sizeof bytes);
-      if (got > 0) continue;
+      if (got > 0) return Ended::done;
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       return Ended::hang_up;
     }
