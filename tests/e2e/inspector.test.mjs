@@ -13,8 +13,8 @@ before(async () => {
 });
 after(() => world.end(), { timeout: kMinute });
 
-// It keeps state in the home folder and starts `node` by name.
-const inspect = (...args) => run(process.execPath, [inspector, '--cli', ...args, '--', sallyport, 'serve'], {
+// It keeps state in the home folder, starts `node` by name, and gives a server little of its environment.
+const inspect = (...args) => run(process.execPath, [inspector, '--cli', '-e', `SALLYPORT_CONFIG=${world.config}`, ...args, '--', sallyport, 'serve'], {
   env: world.environment({
     HOME: path.join(world.folder, 'home'),
     PATH: `${path.dirname(process.execPath)}:${process.env.PATH}`,
