@@ -20,21 +20,25 @@ struct Kind {
 };
 
 // By the whole code first, then by its part before the dot.
-constexpr std::array<std::pair<std::string_view, Kind>, 42> kKinds{{
+constexpr std::array<std::pair<std::string_view, Kind>, 51> kKinds{{
     {"allow", {"internal", Retry::never}},
     {"approval", {"approval", Retry::later}},
     {"archive", {"content", Retry::never}},
     {"argument", {"argument", Retry::never}},
     {"ask", {"approval", Retry::later}},
     {"audit", {"audit", Retry::later}},
+    {"base", {"configuration", Retry::never}},
+    {"base.busy", {"limit", Retry::later}},
     {"busy", {"limit", Retry::later}},
     {"cancelled", {"cancelled", Retry::never}},
     {"capability", {"capability", Retry::never}},
+    {"clone", {"hypervisor", Retry::never}},
     {"config", {"configuration", Retry::never}},
     {"copy", {"content", Retry::never}},
     {"default", {"policy", Retry::never}},
     {"deny", {"policy", Retry::never}},
     {"deny.audit", {"audit", Retry::later}},
+    {"deny.kill_switch", {"stopped", Retry::never}},
     {"deny.limit", {"limit", Retry::later}},
     {"deny.stopped", {"stopped", Retry::never}},
     {"egress", {"network", Retry::never}},
@@ -49,7 +53,9 @@ constexpr std::array<std::pair<std::string_view, Kind>, 42> kKinds{{
     {"input", {"input", Retry::never}},
     {"job", {"unknown_id", Retry::never}},
     {"limit", {"limit", Retry::later}},
+    {"lock", {"host", Retry::later}},
     {"network", {"network", Retry::never}},
+    {"owner", {"configuration", Retry::never}},
     {"path", {"path", Retry::never}},
     {"policy", {"configuration", Retry::never}},
     {"process", {"hypervisor", Retry::later}},
@@ -57,11 +63,14 @@ constexpr std::array<std::pair<std::string_view, Kind>, 42> kKinds{{
     {"screenshot", {"guest", Retry::later}},
     {"screenshot.too_large", {"limit", Retry::never}},
     {"settings", {"configuration", Retry::never}},
+    {"setup", {"configuration", Retry::never}},
     {"snapshot", {"configuration", Retry::never}},
+    {"socket", {"host", Retry::later}},
     {"tar", {"content", Retry::never}},
     {"timeout", {"timeout", Retry::later}},
     {"vm", {"hypervisor", Retry::never}},
     {"vmrun", {"hypervisor", Retry::later}},
+    {"vmx", {"configuration", Retry::never}},
     {"web", {"network", Retry::never}},
 }};
 
