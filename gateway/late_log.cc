@@ -11,7 +11,15 @@ void LateLog::set_policy(std::string digest) {
 
 std::optional<policy::Error> LateLog::refused() const {
   const std::lock_guard lock(mutex_);
-  return log_ ? log_->refused() : failed_;
+  if (log_) {
+    if (auto ended = log_->refused()) return ended;
+  }
+  return failed_;
+}
+
+void LateLog::remember(const policy::Result<policy::Receipt>& written) {
+  const std::lock_guard lock(mutex_);
+  failed_ = written ? std::nullopt : std::optional(written.error());
 }
 
 policy::Result<audit::Log*> LateLog::open() {
@@ -34,7 +42,10 @@ void LateLog::append(const policy::Decision& decision, policy::Durability durabi
                      policy::Completion completion) {
   auto log = open();
   if (!log) return completion(tl::unexpected(log.error()));
-  (*log)->append(decision, durability, std::move(completion));
+  (*log)->append(decision, durability, [this, completion = std::move(completion)](auto written) {
+    remember(written);
+    completion(std::move(written));
+  });
 }
 
 policy::Result<policy::Receipt> LateLog::close(const policy::Receipt& decision,
@@ -42,13 +53,17 @@ policy::Result<policy::Receipt> LateLog::close(const policy::Receipt& decision,
                                                const policy::Outcome& outcome) {
   auto log = open();
   if (!log) return tl::unexpected(log.error());
-  return (*log)->close(decision, request, outcome);
+  auto written = (*log)->close(decision, request, outcome);
+  remember(written);
+  return written;
 }
 
 policy::Result<policy::Receipt> LateLog::note(const policy::Event& event) {
   auto log = open();
   if (!log) return tl::unexpected(log.error());
-  return (*log)->note(event);
+  auto written = (*log)->note(event);
+  remember(written);
+  return written;
 }
 
 }  // namespace gateway

@@ -19,7 +19,7 @@ class LateLog final : public policy::DecisionSink {
 
   // Digest of the policy in force, for the log's header.
   void set_policy(std::string digest);
-  // Why it takes no more records; empty while it does.
+  // Why it takes no records, or took the last one not; empty while all is well.
   std::optional<policy::Error> refused() const;
 
   void append(const policy::Decision&, policy::Durability, policy::Completion) override;
@@ -29,13 +29,15 @@ class LateLog final : public policy::DecisionSink {
 
  private:
   policy::Result<audit::Log*> open();
+  // Keeps what went wrong last, or that nothing does any more.
+  void remember(const policy::Result<policy::Receipt>&);
 
   std::string folder_;
   const policy::Clock& clock_;
   std::string policy_;
   mutable std::mutex mutex_;
-  std::unique_ptr<audit::Log> log_;
   std::optional<policy::Error> failed_;
+  std::unique_ptr<audit::Log> log_;  // last: what still waits for it runs while it ends
 };
 
 }  // namespace gateway

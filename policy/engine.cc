@@ -58,7 +58,7 @@ class UnrecordedTicket final : public Ticket {
     if (sink_ == nullptr) return fail("audit.failed", "there is no log");
     try {
       Event event;
-      event.act = "unrecorded";
+      event.act = "decision.unrecorded";
       event.level = "alert";
       event.who = judged.request.who;
       if (const auto* sandbox = sandbox_of(judged.request.what)) event.sandbox = *sandbox;

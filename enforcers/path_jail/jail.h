@@ -90,6 +90,9 @@ class Jail final {
 // Whether one of two existing folders is the other or lies below it, by what they are and not by their names.
 Result<bool> overlap(const std::string& a, const std::string& b);
 
+// Whether the existing folder `inner` is `outer` or lies below it, by what they are and not by their names.
+Result<bool> lies_within(const std::string& inner, const std::string& outer);
+
 // The names in an open, readable folder, sorted, without `.` and `..`. More than `most` is an error.
 Result<std::vector<std::string>> names_in(const Descriptor& folder, std::size_t most, Resolver);
 

@@ -145,7 +145,7 @@ Result<Destination> Jail::find_destination(const HostPath& path) const {
   return found;
 }
 
-Result<bool> overlap(const std::string& a, const std::string& b) {
+Result<bool> lies_within(const std::string& inner, const std::string& outer) {
   const auto open_folder = [](const std::string& path) {
     return Descriptor(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   };
@@ -153,27 +153,27 @@ Result<bool> overlap(const std::string& a, const std::string& b) {
     return fail("path.root", "the folder `" + path + "` cannot be examined (" + std::strerror(errno) +
                                  "); make it, or name another one");
   };
-  // Whether `inner`, or a folder above it, is `outer`.
-  const auto is_below = [&](const std::string& inner, const std::string& outer) -> Result<bool> {
-    struct stat facts{};
-    const Descriptor goal = open_folder(outer);
-    if (!goal || ::fstat(goal.number(), &facts) != 0) return unreadable(outer);
-    const Identity wanted = identity_of(facts);
-    Descriptor at = open_folder(inner);
-    if (!at || ::fstat(at.number(), &facts) != 0) return unreadable(inner);
-    for (int i = 0; i < kMaxParents; ++i) {
-      const Identity here = identity_of(facts);
-      if (here == wanted) return true;
-      Descriptor parent(::openat(at.number(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
-      if (!parent || ::fstat(parent.number(), &facts) != 0) return unreadable(inner);
-      if (identity_of(facts) == here) return false;
-      at = std::move(parent);
-    }
-    return true;
-  };
-  const auto one = is_below(a, b);
+  struct stat facts{};
+  const Descriptor goal = open_folder(outer);
+  if (!goal || ::fstat(goal.number(), &facts) != 0) return unreadable(outer);
+  const Identity wanted = identity_of(facts);
+  Descriptor at = open_folder(inner);
+  if (!at || ::fstat(at.number(), &facts) != 0) return unreadable(inner);
+  for (int i = 0; i < kMaxParents; ++i) {
+    const Identity here = identity_of(facts);
+    if (here == wanted) return true;
+    Descriptor parent(::openat(at.number(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!parent || ::fstat(parent.number(), &facts) != 0) return unreadable(inner);
+    if (identity_of(facts) == here) return false;
+    at = std::move(parent);
+  }
+  return true;
+}
+
+Result<bool> overlap(const std::string& a, const std::string& b) {
+  const auto one = lies_within(a, b);
   if (!one || *one) return one;
-  return is_below(b, a);
+  return lies_within(b, a);
 }
 
 Result<std::vector<std::string>> names_in(const Descriptor& folder, std::size_t most, Resolver resolver) {

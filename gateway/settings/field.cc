@@ -11,8 +11,13 @@ namespace {
 
 using Text = std::string_view;
 
-Result<void> path_into(std::string& to, Text text) {
-  if (text.empty() || text.front() != '/') return policy::fail("settings.path", "must be an absolute path");
+// `~/` is the home folder, as in a shell; everything else is absolute.
+Result<void> path_into(std::string& to, Text given) {
+  std::string expanded(given);
+  if (given.starts_with("~/") && !home_folder().empty()) expanded = home_folder() + expanded.substr(1);
+  Text text = expanded;
+  if (text.empty() || text.front() != '/')
+    return policy::fail("settings.path", "must be an absolute path, or begin with `~/`");
   if (text.find('\0') != Text::npos || text.size() > 4000)
     return policy::fail("settings.path", "is no usable path");
   while (text.size() > 1 && text.ends_with('/')) text.remove_suffix(1);
@@ -99,6 +104,7 @@ const Field kFields[] = {
      [](Settings& s, Text t) -> Result<void> {
        std::string path;
        if (auto ok = path_into(path, t); !ok) return ok;
+       s.guest_password_file = path;
        auto text = read_secret_file(path, 1024);
        if (!text) return tl::unexpected(text.error());
        while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
@@ -158,11 +164,14 @@ const Field kFields[] = {
     {"idle_exit", "", "duration", "5m",
      "How long the owner stays after the last sandbox and client are gone.",
      [](Settings& s, Text t) { return duration_into(s.idle_exit, t, 1, 7 * 86400); }},
-    {"remote_input", "REMOTE_INPUT", "switch", "off",
+    {"remote_input", "REMOTE_INPUT", "true or false", "false",
      "Whether policies/default.yaml lets click, type and key pass; policy reads it as settings.remote_input.",
      [](Settings& s, Text t) -> Result<void> {
-       if (t != "on" && t != "off") return policy::fail("settings.switch", "must be `on` or `off`");
-       s.remote_input = t == "on" ? Switch::on : Switch::off;
+       const bool on = t == "on" || t == "true";
+       if (!on && t != "off" && t != "false") {
+         return policy::fail("settings.switch", "must be `true` or `false`");
+       }
+       s.remote_input = on ? Switch::on : Switch::off;
        return {};
      }},
     {"web_vnet", "WEB_VNET", "text", "",

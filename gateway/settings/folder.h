@@ -27,6 +27,7 @@ Result<void> write_private_file(const std::string& path, const std::string& byte
 Result<std::string> read_secret_file(const std::string& path, std::size_t max);
 
 bool is_regular_file(const std::string& path);
+bool is_folder(const std::string& path);
 bool is_executable(const std::string& path);
 std::vector<std::string> folders_below(const std::string& folder);  // names, sorted, not recursive
 std::vector<std::string> files_below(const std::string& folder,

@@ -79,8 +79,10 @@ class Loader {
       path = *named;
     } else {
       path = usual_config();
+      if (!path.empty()) settings_.config_files.push_back(path);
       if (path.empty() || !is_regular_file(path)) return;
     }
+    if (settings_.config_files.empty()) settings_.config_files.push_back(path);
     const auto text = read_small_file(path, kMaxFile);
     if (!text) {
       problem(text.error().code, text.error().message, path);

@@ -36,6 +36,8 @@ enum class Switch { off, on };
 struct Settings {
   std::string vmrun;     // empty: found by itself
   std::string base_vmx;  // empty: the default image
+  std::vector<std::string> config_files;  // read, or read if they were there
+  std::string guest_password_file;
   std::string snapshot = "clean";
   std::string guest_user;    // empty: what the image says of itself
   Secret guest_password;     // empty: what the image says of itself

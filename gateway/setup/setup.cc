@@ -126,8 +126,40 @@ class Look {
       for (std::size_t j = i + 1; j < places.size(); ++j) apart(places[i], places[j]);
     }
     apart(places[0], {"state_dir", settings_.state_dir});
-    for (const auto& file : settings_.policies) {
-      apart(places[0], {"the folder of a policy file", folder_of(file)});
+    for (const auto& [what, path] : deciding_files()) out_of_reach(what, path);
+  }
+
+  // Files that decide what this program does: a copy out of a sandbox must never be able to replace one.
+  std::vector<std::pair<const char*, std::string>> deciding_files() const {
+    std::vector<std::pair<const char*, std::string>> files{
+        {"the vmrun program", setup_.machine.vmrun},
+        {"this program", own_executable()},
+        {"the image builder", image_recipe()},
+        {"the system's policies", std::string(kSystemPolicies) + "/x"}};
+    for (const auto& file : settings_.policies) files.emplace_back("a policy file", file);
+    for (const auto& file : settings_.config_files) files.emplace_back("the settings file", file);
+    if (!settings_.guest_password_file.empty())
+      files.emplace_back("the password file", settings_.guest_password_file);
+    for (const auto& entry : setup_.machine.environment) {
+      if (entry.starts_with("SALLYPORT_VMRUN_DIR=")) {
+        files.emplace_back("the stand-in's runtime folder", entry.substr(entry.find('=') + 1) + "/x");
+      }
+    }
+    return files;
+  }
+
+  // A folder that is not there yet counts as its nearest parent that is.
+  void out_of_reach(const char* what, const std::string& path) {
+    std::string folder = folder_of(path);
+    while (!folder.empty() && !is_folder(folder)) folder = folder_of(folder);
+    const auto inside = enforcers::lies_within(folder.empty() ? "/" : folder, settings_.transfer_dir);
+    if (!inside) {
+      setup_.problems.push_back(inside.error());
+    } else if (*inside) {
+      problem("setup.overlap",
+              std::string(what) + " (`" + path +
+                  "`) lies in the transfer folder, where a copy out of a sandbox could replace it; "
+                  "move it, or set another `transfer_dir`");
     }
   }
 
@@ -136,8 +168,8 @@ class Look {
     if (!same) {
       setup_.problems.push_back(same.error());
     } else if (*same) {
-      problem("setup.overlap", std::string(a.first) + " and " + b.first +
-                                   " overlap; choose folders of which none is inside another");
+      problem("setup.overlap", std::string(a.first) + " and " + b.first + " overlap (`" + a.second + "`, `" +
+                                   b.second + "`); choose folders of which none is inside another");
     }
   }
 

@@ -198,7 +198,7 @@ std::vector<Tool> make_tools() {
            "host_path "
            "is relative to the transfer folder; nothing else can be read. A file becomes guest_path itself, "
            "whose folder must exist. Of a folder the contents are placed inside guest_path, which is made if "
-           "missing. Executable bits are not kept: use `bash script.sh` or chmod. A folder that holds a link "
+           "missing. Executable bits are kept, owners are not. A folder that holds a link "
            "is refused as a whole.",
        .action = policy::CopyIn::kName,
        .annotations = {.idempotent = true},

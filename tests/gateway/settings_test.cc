@@ -64,6 +64,13 @@ TEST_F(SettingsTest, SayLineAndColumnOfWhatIsWrongInTheFile) {
   EXPECT_TRUE(settings.problems[2].where.ends_with(":4:15")) << settings.problems[2].where;
 }
 
+TEST_F(SettingsTest, TakeTheHomeFolderAndSwitchesAsPeopleWriteThem) {
+  const auto settings = with_file("sallyport: settings/v1\ntransfer_dir: ~/transfer\nremote_input: true\n");
+  EXPECT_TRUE(settings.problems.empty());
+  EXPECT_EQ(settings.transfer_dir, home_folder() + "/transfer");
+  EXPECT_EQ(settings.remote_input, Switch::on);
+}
+
 TEST_F(SettingsTest, RefuseAFileThatIsNamedAndMissing) {
   sources_.config_flag = folder_ + "/nowhere.yaml";
   const auto settings = load_settings(sources_);
