@@ -40,7 +40,9 @@ bool allowed(VmrunVerb verb, const std::string& vmx, Words words,
   policy::Proofs proofs;
   const auto objection =
       enforcer.check(question(Vmrun{verb, vmx, std::move(words), std::move(sandbox)}), {}, proofs);
-  if (objection) EXPECT_EQ(objection->code, "vmrun.shape");
+  if (objection) {
+    EXPECT_EQ(objection->code, "vmrun.shape");
+  }
   return !objection;
 }
 
