@@ -1,5 +1,6 @@
 #include "vmware/link/guest_link.h"
 
+#include <optional>
 #include <utility>
 
 #include "vmware/host_files.h"
@@ -13,7 +14,10 @@ using std::chrono::seconds;
 namespace {
 
 constexpr seconds kSmallCopy{15};
-constexpr seconds kQuick{15};
+constexpr seconds kQuick{30};  // for the launcher itself, on a busy host under software emulation
+// A caller who waits is answered by then, whatever the guest does: clients give up at 60 s.
+constexpr seconds kAfterWait{5};
+constexpr seconds kReportInTime{8};
 constexpr seconds kPacking{240};  // below the time after which vmrun is said to give up on a guest program
 constexpr std::uint64_t kSlowestCopy = 1'000'000;  // bytes a second
 constexpr int kNoSuchScript = 127;
@@ -104,9 +108,11 @@ asio::awaitable<Result<void>> GuestLink::send(policy::Caller cause, GuestAt at, 
 
 asio::awaitable<Result<std::string>> GuestLink::receive(policy::Caller cause, GuestAt at,
                                                         std::string guest_path, std::size_t max_bytes,
+                                                        std::optional<milliseconds> deadline,
                                                         std::stop_token stop) {
   const Scratch file(scratch());
   auto command = copy_out_command(at.vmx, at.id, guest_path, file.path(), max_bytes, copy_time(max_bytes));
+  if (deadline) command.terms.deadline = *deadline;
   auto reply = co_await driver_.call(std::move(cause), std::move(command), std::move(stop));
   if (!reply && reply.error().code == "vmrun.overgrown") {
     co_return policy::fail("guest.report", "the guest's report is larger than any report can be");
@@ -122,6 +128,7 @@ asio::awaitable<Result<int>> GuestLink::launch(policy::Caller cause, GuestAt at,
   const auto lane = wait.count() > 0 ? VmrunTerms::Lane::waiting : VmrunTerms::Lane::work;
   for (bool again = false;; again = true) {
     auto command = run_command(at.vmx, at.id, launcher_words(token), wait + kQuick, lane);
+    if (wait.count() > 0) command.terms.deadline = wait + kAfterWait;
     auto reply = co_await driver_.call(cause, std::move(command), stop);
     if (!reply) co_return tl::unexpected(reply.error());
     const bool exited = reply->answer.kind == VmrunAnswer::Kind::guest_exit;
@@ -144,13 +151,24 @@ asio::awaitable<Result<void>> GuestLink::install(policy::Caller cause, GuestAt a
 asio::awaitable<Result<GuestReport>> GuestLink::begin(policy::Caller cause, GuestAt at, std::string token,
                                                       GuestRequest request, std::stop_token stop) {
   const auto wait = request.wait;
+  const auto asked = std::chrono::steady_clock::now();
   auto sent = co_await send(cause, at, request_path(token), write_request(request), stop);
   if (!sent) co_return tl::unexpected(sent.error());
-  auto exit = co_await launch(cause, at, token, wait, stop);
+  auto left = wait;
+  if (wait.count() > 0) {
+    const auto spent = std::chrono::steady_clock::now() - asked;
+    left = std::max<milliseconds>(wait - std::chrono::duration_cast<milliseconds>(spent), seconds(1));
+  }
+  auto exit = co_await launch(cause, at, token, left, stop);
+  // Too slow to say how it stands is not too slow to go on: the job is asked again by its token.
+  const bool slow = !exit && exit.error().code == "vmrun.timeout";
+  if (slow && wait.count() > 0) co_return GuestReport();
   if (!exit) co_return tl::unexpected(exit.error());
   if (*exit != 0) co_return tl::unexpected(launcher_error(*exit));
   if (wait.count() == 0) co_return GuestReport();
-  auto bytes = co_await receive(std::move(cause), std::move(at), report_path(token), kMaxReport, stop);
+  auto bytes =
+      co_await receive(std::move(cause), std::move(at), report_path(token), kMaxReport, kReportInTime, stop);
+  if (!bytes && bytes.error().code == "vmrun.timeout") co_return GuestReport();
   if (!bytes) co_return tl::unexpected(bytes.error());
   co_return parse_report(*bytes, token);
 }
@@ -160,7 +178,7 @@ asio::awaitable<Result<GuestReport>> GuestLink::report(policy::Caller cause, Gue
   auto exit = co_await launch(cause, at, token, milliseconds(0), stop);
   if (!exit) co_return tl::unexpected(exit.error());
   if (*exit != 0) co_return tl::unexpected(launcher_error(*exit));
-  auto bytes = co_await receive(std::move(cause), std::move(at), report_path(token), kMaxReport, stop);
+  auto bytes = co_await receive(std::move(cause), std::move(at), report_path(token), kMaxReport, {}, stop);
   if (!bytes) co_return tl::unexpected(bytes.error());
   co_return parse_report(*bytes, token);
 }
@@ -188,7 +206,7 @@ asio::awaitable<Result<std::vector<std::string>>> GuestLink::census(policy::Call
   auto exit = co_await launch(cause, at, token, milliseconds(0), stop);
   if (!exit) co_return tl::unexpected(exit.error());
   if (*exit != 0) co_return tl::unexpected(launcher_error(*exit));
-  auto bytes = co_await receive(std::move(cause), std::move(at), report_path(token), kMaxReport, stop);
+  auto bytes = co_await receive(std::move(cause), std::move(at), report_path(token), kMaxReport, {}, stop);
   if (!bytes) co_return tl::unexpected(bytes.error());
   co_return parse_census(*bytes, token);
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -34,7 +35,8 @@ class GuestLink final {
   // Puts the launcher there and lets it run once: done when the guest carries out commands.
   boost::asio::awaitable<Result<void>> install(policy::Caller cause, GuestAt, std::stop_token);
 
-  // Begins a job. With `request.wait` 0 the report says `running` and nothing else.
+  // Begins a job. With `request.wait` 0 the report says `running` and nothing else; so it does when a job
+  // that was begun cannot be heard of within the wait and a few seconds.
   boost::asio::awaitable<Result<GuestReport>> begin(policy::Caller cause, GuestAt, std::string token,
                                                     GuestRequest request, std::stop_token);
   boost::asio::awaitable<Result<GuestReport>> report(policy::Caller cause, GuestAt, std::string token,
@@ -60,7 +62,9 @@ class GuestLink final {
   boost::asio::awaitable<Result<void>> send(policy::Caller cause, GuestAt, std::string guest_path,
                                             std::string bytes, std::stop_token);
   boost::asio::awaitable<Result<std::string>> receive(policy::Caller cause, GuestAt, std::string guest_path,
-                                                      std::size_t max_bytes, std::stop_token);
+                                                      std::size_t max_bytes,
+                                                      std::optional<std::chrono::milliseconds> deadline,
+                                                      std::stop_token);
   // Calls the launcher; its exit code. Puts it back when the guest lost it.
   boost::asio::awaitable<Result<int>> launch(policy::Caller cause, GuestAt, std::string token,
                                              std::chrono::milliseconds wait, std::stop_token);
