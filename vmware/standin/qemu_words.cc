@@ -52,7 +52,7 @@ std::vector<std::string> qemu_words(const QemuPlan& plan) {
       "-display",    "none",
       "-sandbox",    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
       "-machine",    "q35",
-      "-accel",      kvm ? "kvm" : "tcg,thread=multi",
+      "-accel",      kvm ? "kvm" : "tcg,thread=multi,tb-size=192",
       "-cpu",        kvm ? "host" : "max",
       "-smp",        std::to_string(plan.cpus),
       "-m",          std::to_string(plan.memory_mib),
