@@ -315,7 +315,7 @@ TEST_F(EngineTest, StillDestroysAndListsWhenTheLogFails) {
     EXPECT_TRUE(std::get<Grant<Destroy>>(*destroy).close({.ok = true, .code = "ok"}));
   }
   ASSERT_FALSE(sink_.events().empty());
-  EXPECT_EQ(sink_.events()[0].act, "unrecorded");
+  EXPECT_EQ(sink_.events()[0].act, "decision.unrecorded");
   EXPECT_EQ(sink_.events()[0].level, "alert");
   EXPECT_TRUE(sink_.outcomes().empty());
 }
