@@ -79,12 +79,12 @@ inline std::string slurp(const std::string& path) {
 class Thread final {
  public:
   template <class T>
-  T wait(boost::asio::awaitable<T> work, std::chrono::seconds limit = std::chrono::seconds(100)) {
+  T wait(boost::asio::awaitable<T> work, std::chrono::seconds limit = std::chrono::seconds(400)) {
     auto result = std::make_shared<std::optional<T>>();
     finish(store(std::move(work), result), limit);
     return std::move(**result);
   }
-  void wait(boost::asio::awaitable<void> work, std::chrono::seconds limit = std::chrono::seconds(100)) {
+  void wait(boost::asio::awaitable<void> work, std::chrono::seconds limit = std::chrono::seconds(400)) {
     finish(std::move(work), limit);
   }
   boost::asio::io_context& io() { return io_; }
@@ -144,10 +144,10 @@ struct House {
 
   policy::Clock& clock;
   std::vector<policy::Limit> all_limits;
-  Thread thread;
   fakes::FakeSink sink;
   std::unique_ptr<vmware::Machines> machines;
   std::unique_ptr<policy::Engine> engine;
+  Thread thread;  // goes first, and with it the work that never ended and what it holds
 };
 
 }  // namespace house

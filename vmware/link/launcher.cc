@@ -25,18 +25,21 @@ if [[ -z $home || ! -d $home ]]; then
 fi
 export HOME=$home
 
-milliseconds() {
-  local now=${EPOCHREALTIME-${SECONDS}.000000}
+# Sets now; every process saved here is felt in a guest under software emulation.
+clock() {
+  now=${EPOCHREALTIME-${SECONDS}.000000}
   now=${now/[.,]/}
-  printf '%s' "$((now / 1000))"
+  now=$((now / 1000))
 }
 
 # Keeps the newest one to two segments of a stream: $1 is its name. Bytes are on file as soon as they are read.
 keep() {
-  local n=0 size unbuffered=
-  command -v stdbuf > /dev/null && unbuffered='stdbuf -o0'
+  local n=0 size preload=
+  for preload in /usr/libexec/coreutils/libstdbuf.so /usr/lib/*/coreutils/libstdbuf.so /usr/lib/coreutils/libstdbuf.so; do
+    [[ -e $preload ]] && export LD_PRELOAD=$preload _STDBUF_O=0 && break
+  done
   while :; do
-    $unbuffered head -c "$segment" > "$job/$1.$n" 2> /dev/null || cat > /dev/null
+    head -c "$segment" > "$job/$1.$n" 2> /dev/null || cat > /dev/null
     [[ -s $job/$1.$n ]] || break
     size=$(stat -c %s "$job/$1.$n")
     ((size < segment)) && break
@@ -49,49 +52,35 @@ keep() {
 # The processes of the job: by the mark in their environment, by their session, by descent from either, and
 # whatever the job's own process was handed as orphans (see subreaper) outside its own session.
 members() {
-  local file line pid state parent session main=0 root=0 changed
-  local -A parents=() sessions=() mine=() ours=() own_sessions=() orphans=()
+  local main=0 root=0
   [[ -r $job/main ]] && read -r main < "$job/main"
   [[ -r $job/supervisor ]] && read -r root < "$job/supervisor"
-  for file in /proc/[0-9]*/stat; do
-    line=
-    IFS= read -r -d '' line 2> /dev/null < "$file"
-    [[ -n $line ]] || continue
-    pid=${line%% *}
-    read -r state parent _ session _ <<< "${line##*) }"
-    [[ $state == [ZX] ]] && continue
-    parents[$pid]=$parent
-    sessions[$pid]=$session
-  done
-  for ((pid = BASHPID; pid > 1; pid = ${parents[$pid]-0})); do
-    ours[$pid]=1
-    own_sessions[${sessions[$pid]-0}]=1
-  done
-  [[ $root =~ ^[0-9]+$ && -n ${ours[$root]-} ]] && orphans[$root]=1
-  [[ $main =~ ^[0-9]+$ ]] && ((main > 1)) || main=none
-  while IFS=/ read -r _ _ pid _; do
-    [[ -n ${parents[$pid]-} ]] && mine[$pid]=1
-  done < <(grep -lsaF "SALLYPORT_JOB=$token" /proc/[0-9]*/environ)
-  changed=1
-  while ((changed)); do
-    changed=0
-    for pid in "${!parents[@]}"; do
-      parent=${parents[$pid]}
-      session=${sessions[$pid]}
-      if [[ -n ${orphans[$parent]-} && -z ${orphans[$pid]-} ]]; then
-        orphans[$pid]=1
-        changed=1
-      fi
-      [[ -n ${mine[$pid]-} || -n ${ours[$pid]-} ]] && continue
-      if [[ $session == "$main" || -n ${mine[$parent]-} ]] ||
-        [[ -n ${orphans[$pid]-} && -z ${own_sessions[$session]-} ]]; then
-        mine[$pid]=1
-        changed=1
-      fi
-    done
-  done
-  for pid in 1 "${!ours[@]}"; do unset "mine[$pid]"; done
-  printf '%s\n' "${!mine[@]}"
+  {
+    grep -lsaF "SALLYPORT_JOB=$token" /proc/[0-9]*/environ
+    cat /proc/[0-9]*/stat 2> /dev/null
+  } | awk -v self="$$" -v main="$main" -v root="$root" '
+    /^\/proc\// { split($0, path, "/"); mine[path[3]] = 1; next }
+    /^[0-9]+ \(.*\) [A-Z] / {
+      pid = $1
+      sub(/^.*\) /, "")
+      if ($1 == "Z" || $1 == "X") next
+      parent[pid] = $2
+      session[pid] = $4
+    }
+    END {
+      for (pid = self; pid > 1 && pid in parent; pid = parent[pid]) { ours[pid] = 1; home[session[pid]] = 1 }
+      if (root in ours) orphan[root] = 1
+      do {
+        changed = 0
+        for (pid in parent) {
+          if ((parent[pid] in orphan) && !(pid in orphan)) { orphan[pid] = 1; changed = 1 }
+          if ((pid in mine) || (pid in ours)) continue
+          if ((main > 1 && session[pid] == main) || (parent[pid] in mine) ||
+              ((pid in orphan) && !(session[pid] in home))) { mine[pid] = 1; changed = 1 }
+        }
+      } while (changed)
+      for (pid in mine) if ((pid in parent) && !(pid in ours) && pid > 1) print pid
+    }'
 }
 
 # Kills them all: stopped first, so that none can multiply while it is looked for. Root's need sudo.
@@ -130,16 +119,19 @@ end_tree() {
 
 # Writes how the job ended and wakes who waits for it.
 conclude() {
-  printf '%s %s %s %s\n' "$token" "$1" "$2" "$(($(milliseconds) - started))" > "$job/status.new" &&
+  local now
+  clock
+  printf '%s %s %s %s\n' "$token" "$1" "$2" "$((now - started))" > "$job/status.new" &&
     mv -f "$job/status.new" "$job/status"
   printf '\n\n\n\n' >&4
 }
 
 # The job's own process: starts the command in a session of its own and ends it in time.
 supervise() {
-  local started timeout left event code status="" ends=0
+  local now started timeout left event code status="" ends=0
   read -r timeout < "$job/timeout"
-  started=$(milliseconds)
+  clock
+  started=$now
   echo "$started" > "$job/started"
   exec 3<> "$job/events" 4<> "$job/done"
   keep out < "$job/o" &
@@ -156,7 +148,8 @@ supervise() {
   ) > /dev/null 2>&1 &
   while [[ -z $status ]]; do
     if ((timeout > 0)); then
-      left=$((timeout * 1000 - $(milliseconds) + started))
+      clock
+      left=$((timeout * 1000 - now + started))
       if ((left <= 0)); then
         status=timed_out
         break
@@ -186,25 +179,25 @@ supervise() {
   wait
 }
 
-# One stream: prints `total kept` and leaves the newest segment's worth of bytes in $job/r.$1.
+# One stream: sets total and kept, and leaves the kept bytes in $job/r.$1 when there are any.
 collect() {
-  local files=("$job/$1".[0-9]*) n=0 file size=0 kept total
+  local files=("$job/$1".[0-9]*) n=0 file size=0
+  total=0 kept=0
   for file in "${files[@]}"; do
     file=${file##*.}
     ((file > n)) && n=$file
   done
-  : > "$job/r.$1"
-  if ((n > 0)); then
-    cat "$job/$1.$((n - 1))" "$job/$1.$n" 2> /dev/null | tail -c "$segment" > "$job/r.$1"
-  elif [[ -s $job/$1.0 ]]; then
-    head -c "$segment" < "$job/$1.0" > "$job/r.$1"
-  fi
-  kept=0
-  [[ -s $job/r.$1 ]] && kept=$(stat -c %s "$job/r.$1")
   [[ -s $job/$1.$n ]] && size=$(stat -c %s "$job/$1.$n")
   total=$((n * segment + size))
-  ((total < kept)) && total=$kept
-  printf '%s %s' "$total" "$kept"
+  ((total > 0)) || return 0
+  if ((n > 0)); then
+    cat "$job/$1.$((n - 1))" "$job/$1.$n" 2> /dev/null | tail -c "$segment" > "$job/r.$1"
+    kept=$(stat -c %s "$job/r.$1")
+    ((total < kept)) && total=$kept
+  else
+    head -c "$size" < "$job/$1.0" > "$job/r.$1"
+    kept=$size
+  fi
 }
 
 state() {
@@ -214,7 +207,7 @@ state() {
     read -r _ status code ms < "$job/status"
   else
     [[ -r $job/supervisor ]] && read -r supervisor < "$job/supervisor"
-    [[ -r $job/started ]] && read -r ms < "$job/started" && ms=$(($(milliseconds) - ms))
+    [[ -r $job/started ]] && read -r ms < "$job/started" && clock && ms=$((now - ms))
     if ! ((supervisor > 1)) || ! IFS= read -r line 2> /dev/null < "/proc/$supervisor/stat" ||
       [[ ${line##*) } == [ZX]* ]]; then
       status=lost
@@ -223,15 +216,21 @@ state() {
 }
 
 report() {
-  local out err
+  local total kept totals parts=()
   state
-  out=$(collect out)
-  err=$(collect err)
+  collect out
+  totals="$total $kept"
+  ((kept > 0)) && parts+=("$job/r.out")
+  collect err
+  totals+=" $total $kept"
+  ((kept > 0)) && parts+=("$job/r.err")
   {
-    printf 'sallyport1 %s %s %s %s %s %s\n' "$token" "$status" "$code" "$ms" "$out" "$err"
-    cat "$job/r.out" "$job/r.err"
+    printf 'sallyport1 %s %s %s %s %s\n' "$token" "$status" "$code" "$ms" "$totals"
+    ((${#parts[@]})) && cat "${parts[@]}"
+    true
   } > "$base.out.new" && mv -f "$base.out.new" "$base.out" || exit 71
-  rm -f "$job/r.out" "$job/r.err"
+  ((${#parts[@]})) && rm -f "${parts[@]}"
+  return 0
 }
 
 census() {
@@ -274,7 +273,8 @@ if [[ -e $base.stop ]]; then
     read -r -t 8 -u 4
   fi
   if [[ ! -f $job/status ]]; then
-    started=$(milliseconds)
+    clock
+    started=$now
     end_tree
     conclude stopped 0
   fi
@@ -283,22 +283,20 @@ if [[ -e $base.stop ]]; then
 fi
 
 if [[ -f $base.req ]]; then
-  { read -r magic kind wait timeout answer old && cat > "$base.cmd"; } < "$base.req" || exit 71
+  read -r magic kind wait timeout answer old < "$base.req"
   [[ $magic == sallyport1 ]] || exit 64
   for gone in ${old//,/ }; do
     [[ $gone =~ ^[0-9a-f]{32}$ ]] || continue
     rm -rf "/dev/shm/.sallyport-$gone".* "/var/tmp/.sallyport-$gone".*
   done
   if [[ $kind == census ]]; then
-    rm -f "$base.req" "$base.cmd"
+    rm -f "$base.req"
     census "$token"
     exit 0
   fi
-  mkdir "$job" || exit 71
-  mkfifo "$job/events" "$job/done" "$job/o" "$job/e" &&
+  mkdir "$job" && mkfifo "$job/events" "$job/done" "$job/o" "$job/e" &&
     printf '%s\n' "$timeout" > "$job/timeout" &&
-    printf '%s\n' "$answer" > "$job/answer" &&
-    mv -f "$base.cmd" "$job/command" || exit 71
+    { read -r _ && cat > "$job/command"; } < "$base.req" || exit 71
   exec 4<> "$job/done"
   # Where perl is at hand, orphans of the job come back to its own process instead of to init, so that a
   # daemon that forgot its environment is still found. 36 is PR_SET_CHILD_SUBREAPER.

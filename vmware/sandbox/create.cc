@@ -20,6 +20,7 @@ constexpr std::size_t kMaxCloneFiles = 200;
 constexpr seconds kLoginPatience{15};  // a guest refuses good logins while it starts
 constexpr seconds kEagerTime{30};
 constexpr milliseconds kEagerPoll{250};
+constexpr seconds kMaybePeriod{5};
 constexpr milliseconds kLazyPoll{2000};
 
 }  // namespace
@@ -182,6 +183,7 @@ asio::awaitable<Result<void>> Owner::power_on(policy::Caller cause, Held sandbox
 asio::awaitable<Result<void>> Owner::until_ready(policy::Caller cause, Held sandbox, std::stop_token stop) {
   const auto began = steady_clock::now();
   std::optional<steady_clock::time_point> refused;
+  auto tried = began;
   std::string last = "its tools never answered";
   while (steady_clock::now() - began < settings_.boot_timeout) {
     auto reply = co_await driver_.call(cause, tools_command(sandbox->vmx, sandbox->marker.id), stop);
@@ -191,7 +193,10 @@ asio::awaitable<Result<void>> Owner::until_ready(policy::Caller cause, Held sand
     if (!reply && reply.error().code == "guest.gone" && steady_clock::now() - began > seconds(5)) {
       co_return policy::fail("guest.gone", "the guest switched itself off while it started");
     }
-    if (state && *state != ToolsState::unknown) {
+    // `installed` may be all that a guest without a desktop ever says, so it is tried, now and then.
+    const bool due = steady_clock::now() - tried > kMaybePeriod;
+    if (state && (*state == ToolsState::running || (*state == ToolsState::installed && due))) {
+      tried = steady_clock::now();
       auto installed = co_await link_.install(cause, at(*sandbox), stop);
       if (installed) co_return installed;
       last = installed.error().message;
