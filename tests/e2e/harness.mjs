@@ -15,7 +15,7 @@ export const vmrun = path.join(bin, 'sallyport-vmrun');
 const caches = process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache');
 export const baseVmx = path.join(caches, 'sallyport/images/debian-12/debian-12.vmx');
 
-// Software emulation on a busy machine: what no correct answer takes longer than.
+// What no correct answer takes longer than, under software emulation.
 export const kMinute = 60_000;
 export const kCreateLimit = 3 * kMinute;
 

@@ -23,7 +23,7 @@ mkdir -p ~/.fasttool/bin
 printf '#!/bin/sh\\nexec sleep 4321\\n' > ~/.fasttool/bin/fasttoold
 chmod +x ~/.fasttool/bin/fasttoold
 echo 'export PATH=$HOME/.fasttool/bin:$PATH' >> ~/.bashrc
-echo '* * * * * root /home/agent/.fasttool/bin/fasttoold' | sudo tee /etc/cron.d/fasttool > /dev/null
+echo '/home/agent/.fasttool/bin/fasttoold &' | sudo tee /etc/profile.d/fasttool.sh > /dev/null
 nohup ~/.fasttool/bin/fasttoold > /dev/null 2>&1 &
 echo "Done."
 `);
@@ -48,7 +48,7 @@ echo "Done."
   const out = await client.good('sandbox_copy_out', { sandbox_id, guest_path: '/home/agent/report.txt', host_path: 'reports/report.txt' });
   assert.equal(out.files, 1);
   const text = await readFile(path.join(world.transfer, 'reports/report.txt'), 'utf8');
-  for (const trace of ['/home/agent/.fasttool/bin/fasttoold', '/home/agent/.bashrc', '/etc/cron.d/fasttool', 'sleep 4321']) {
+  for (const trace of ['/home/agent/.fasttool/bin/fasttoold', '/home/agent/.bashrc', '/etc/profile.d/fasttool.sh', 'sleep 4321']) {
     assert.ok(text.includes(trace), `${trace} is not in the report:\n${text}`);
   }
 

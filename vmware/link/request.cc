@@ -13,29 +13,72 @@ std::string with_paths(std::string_view tar, const policy::GuestPath& path, std:
   return text;
 }
 
-// The exit code says what stands in the way, as far as it can be told afterwards.
+// These hold to the one rule: a path of the agent's is in no program's arguments. Bash opens, enters and
+// tests what has its name; programs get standard input, standard output, `.` and names of ours. The exit code
+// says what stands in the way, as far as it can be told afterwards.
 constexpr std::string_view kUnpackFile = R"BASH(
 umask 022
-trap 'rm -f -- "$tar"; [ -z "$box" ] || rm -rf -- "$box"' EXIT
-parent=${path%/*}
+trap 'rm -f -- "$tar"' EXIT
+parent=${path%/*} name=./${path##*/}
 [ -d "${parent:-/}" ] || exit 3
-[ ! -d "$path" ] || exit 4
-[ -w "${parent:-/}" ] || exit 5
-box=$(mktemp -d "$parent/.copy.XXXXXXXX") || exit 6
-tar --extract --file="$tar" --directory="$box" --no-same-owner || exit 6
-set -- "$box"/*
-[ "$#" = 1 ] && [ -f "$1" ] || { set -- "$box"/.[!.]*; [ "$#" = 1 ] && [ -f "$1" ] || exit 1; }
-mv -f -T -- "$1" "$path" || exit 5
+cd -- "${parent:-/}" || exit 5
+[ ! -d "$name" ] || exit 4
+true > "$name" || exit 5
+tar --extract --to-stdout --file="$tar" > "$name" || exit 6
 exit 0
+)BASH";
+
+// Enters `path`, making what is missing: tar makes a folder from an entry that is written here (GNU format).
+constexpr std::string_view kEnter = R"BASH(
+pad() { head -c "$1" /dev/zero; }
+entry() { # NAME TYPE SIZE
+  local size sum=256 i byte text
+  printf -v size %011o "$3"
+  text="${1}000075500000000000000${size}00000000000${2}ustar  "
+  for ((i = 0; i < ${#text}; i++)); do
+    printf -v byte %d "'${text:i:1}"
+    sum=$((sum + (byte & 255)))
+  done
+  printf %s "$1"
+  pad $((100 - ${#1}))
+  printf '0000755\0%s\0%s\0%s\0%s\0%06o\0 %s' 0000000 0000000 "$size" 00000000000 "$sum" "$2"
+  pad 100
+  printf 'ustar  \0'
+  pad 247
+}
+make() {
+  local LC_ALL=C name=./$1/
+  if [ ${#name} -gt 100 ]; then
+    entry ././@LongLink L $((${#name} + 1))
+    printf '%s\0' "$name"
+    pad $(((1023 - ${#name}) % 512))
+  fi
+  entry "${name:0:100}" 5 0
+  pad 1024
+}
+enter() {
+  local rest=${1#/} name
+  cd / || return
+  while [ -n "$rest" ]; do
+    name=${rest%%/*}
+    rest=${rest#"$name"}
+    rest=${rest#/}
+    if [ ! -d "./$name" ]; then
+      [ ! -e "./$name" ] && [ ! -L "./$name" ] || return
+      make "$name" | tar --extract --touch --no-same-owner --file=- || return
+    fi
+    cd -- "./$name" || return
+  done
+}
 )BASH";
 
 constexpr std::string_view kUnpackFolder = R"BASH(
 umask 022
 trap 'rm -f -- "$tar"' EXIT
-mkdir -p -- "$path" || exit 5
-[ -w "$path" ] || exit 5
-tar --extract --file="$tar" --directory="$path" --no-same-owner --no-overwrite-dir && exit 0
-[ "$(stat -f -c %a -- "$path")" -gt 256 ] || exit 6
+enter "$path" || exit 5
+[ -w . ] || exit 5
+tar --extract --file="$tar" --no-same-owner --no-overwrite-dir && exit 0
+[ "$(stat -f -c %a .)" -gt 256 ] || exit 6
 exit 5
 )BASH";
 
@@ -49,10 +92,10 @@ if [ -d "$path" ]; then
   cd -- "$path" || exit 9
   tar $options --file=- . | head -c "$((limit + 1))" > "$tar"
 else
-  real=$(readlink -f -- "$path") || exit 7
-  [ -f "$real" ] || exit 7
-  cd -- "${real%/*}/" || exit 9
-  tar $options --file=- -- "${real##*/}" | head -c "$((limit + 1))" > "$tar"
+  [ -f "$path" ] || exit 7
+  cd -- "${path%/*}/" || exit 9
+  printf '%s\0' "${path##*/}" | tar $options --dereference --null --files-from=- --file=- |
+    head -c "$((limit + 1))" > "$tar"
 fi
 code=$?
 size=$(stat -c %s -- "$tar") || exit 6
@@ -99,7 +142,7 @@ std::string unpack_file_command(std::string_view tar, const policy::GuestPath& t
   return with_paths(tar, to, kUnpackFile);
 }
 std::string unpack_folder_command(std::string_view tar, const policy::GuestPath& to) {
-  return with_paths(tar, to, kUnpackFolder);
+  return with_paths(tar, to, std::string(kEnter) + std::string(kUnpackFolder));
 }
 std::string pack_command(std::string_view tar, const policy::GuestPath& from, std::uint64_t max_bytes) {
   return "limit=" + std::to_string(max_bytes) + "\n" + with_paths(tar, from, kPack);
