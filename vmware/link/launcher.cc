@@ -110,7 +110,7 @@ end_tree() {
   if ((EUID != 0)) && command -v sudo > /dev/null; then
     for pid in $(members); do
       [[ -e /proc/$pid && ! -O /proc/$pid ]] || continue
-      timeout -k 1 5 sudo -n bash "$0" "$token" kill > /dev/null 2>&1
+      timeout -k 1 20 sudo -n bash "$0" "$token" kill > /dev/null 2>&1
       break
     done
   fi

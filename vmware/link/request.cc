@@ -24,7 +24,9 @@ parent=${path%/*} name=./${path##*/}
 cd -- "${parent:-/}" || exit 5
 [ ! -d "$name" ] || exit 4
 true > "$name" || exit 5
-tar --extract --to-stdout --file="$tar" > "$name" || exit 6
+mode=0644
+[[ $(tar --list --verbose --file="$tar") == -rwx* ]] && mode=0755
+{ chmod "$mode" /proc/self/fd/1; tar --extract --to-stdout --file="$tar"; } > "$name" || exit 6
 exit 0
 )BASH";
 
