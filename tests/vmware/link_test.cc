@@ -98,9 +98,10 @@ class Launcher : public testing::Test {
     folder.write("launcher", std::string(launcher_script()));
   }
   void TearDown() override {
-    for (const auto& token : tokens) {
-      for (const auto& end : {".d", ".out", ".req", ".stop", ".cmd", ".out.new"}) {
-        std::filesystem::remove_all(std::string(kGuestPrefix) + token + end);
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+      const auto name = entry.path().filename().string();
+      for (const auto& token : tokens) {
+        if (name.starts_with(".sallyport-" + token)) std::filesystem::remove_all(entry.path());
       }
     }
   }
@@ -232,10 +233,10 @@ TEST_F(Launcher, KnowsAJobWhoseOwnProcessWasKilled) {
   GuestRequest request;
   request.command = "sleep 1";
   const auto token = begin(request);
-  for (int i = 0; i < 100 && house::slurp(std::string(kGuestPrefix) + token + ".d/supervisor").empty(); ++i) {
+  for (int i = 0; i < 100 && house::slurp(std::string(kGuestPrefix) + token + ".supervisor").empty(); ++i) {
     ::usleep(20'000);
   }
-  ::kill(static_cast<pid_t>(std::stol(house::slurp(std::string(kGuestPrefix) + token + ".d/supervisor"))),
+  ::kill(static_cast<pid_t>(std::stol(house::slurp(std::string(kGuestPrefix) + token + ".supervisor"))),
          SIGKILL);
   ::usleep(100'000);
   EXPECT_EQ(launch(token), 0);
@@ -260,7 +261,7 @@ TEST_F(Launcher, ForgetsWhatItIsTold) {
   request.forget = {first};
   begin(request);
   EXPECT_FALSE(std::filesystem::exists(report_path(first)));
-  EXPECT_FALSE(std::filesystem::exists(std::string(kGuestPrefix) + first + ".d"));
+  EXPECT_FALSE(std::filesystem::exists(std::string(kGuestPrefix) + first + ".events"));
 }
 
 TEST_F(Launcher, PacksAndUnpacksFilesAndFolders) {

@@ -3,9 +3,9 @@
 namespace vmware {
 namespace {
 
-// The order of events is the point: a job's folder is made before its request leaves the prefix, so a second
-// call that comes to stop it finds one or the other; the status file is renamed into place after the last
-// byte of output, and the waiting call is woken after that.
+// The order of events is the point: the last of a job's pipes makes it one, so a second call that comes to
+// stop it finds a job with everything in its place, or only the request, and takes that away; the status file
+// is renamed into place after the last byte of output, and the waiting call is woken after that.
 constexpr std::string_view kScript = R"BASH(#!/bin/bash
 # Runs one job in this guest and tells how it went. Argument: the job's token.
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -17,7 +17,6 @@ segment=1048576
 token=${1-}
 [[ $token =~ ^[0-9a-f]{32}$ ]] || exit 64
 base=/dev/shm/.sallyport-$token
-job=$base.d
 home=${HOME-}
 if [[ -z $home || ! -d $home ]]; then
   unset HOME
@@ -39,12 +38,12 @@ keep() {
     [[ -e $preload ]] && export LD_PRELOAD=$preload _STDBUF_O=0 && break
   done
   while :; do
-    head -c "$segment" > "$job/$1.$n" 2> /dev/null || cat > /dev/null
-    [[ -s $job/$1.$n ]] || break
-    size=$(stat -c %s "$job/$1.$n")
+    head -c "$segment" > "$base.$1.$n" 2> /dev/null || cat > /dev/null
+    [[ -s $base.$1.$n ]] || break
+    size=$(stat -c %s "$base.$1.$n")
     ((size < segment)) && break
     n=$((n + 1))
-    rm -f "$job/$1.$((n - 2))"
+    rm -f "$base.$1.$((n - 2))"
   done
   echo "end $1" >&3
 }
@@ -53,8 +52,8 @@ keep() {
 # whatever the job's own process was handed as orphans (see subreaper) outside its own session.
 members() {
   local main=0 root=0
-  [[ -r $job/main ]] && read -r main < "$job/main"
-  [[ -r $job/supervisor ]] && read -r root < "$job/supervisor"
+  [[ -r $base.main ]] && read -r main < "$base.main"
+  [[ -r $base.supervisor ]] && read -r root < "$base.supervisor"
   {
     grep -lsaF "SALLYPORT_JOB=$token" /proc/[0-9]*/environ
     cat /proc/[0-9]*/stat 2> /dev/null
@@ -121,28 +120,28 @@ end_tree() {
 conclude() {
   local now
   clock
-  printf '%s %s %s %s\n' "$token" "$1" "$2" "$((now - started))" > "$job/status.new" &&
-    mv -f "$job/status.new" "$job/status"
+  printf '%s %s %s %s\n' "$token" "$1" "$2" "$((now - started))" > "$base.status.new" &&
+    mv -f "$base.status.new" "$base.status"
   printf '\n\n\n\n' >&4
 }
 
 # The job's own process: starts the command in a session of its own and ends it in time.
 supervise() {
   local now started timeout left event code status="" ends=0
-  read -r timeout < "$job/timeout"
+  read -r timeout < "$base.timeout"
   clock
   started=$now
-  echo "$started" > "$job/started"
-  exec 3<> "$job/events" 4<> "$job/done"
-  keep out < "$job/o" &
-  keep err < "$job/e" &
+  echo "$started" > "$base.started"
+  exec 3<> "$base.events" 4<> "$base.done"
+  keep stdout < "$base.o" &
+  keep stderr < "$base.e" &
   (
     (
       cd "$HOME" 2> /dev/null || cd /
       export SALLYPORT_JOB=$token
-      exec setsid bash "$job/command" < /dev/null > "$job/o" 2> "$job/e" 3>&- 4>&-
+      exec setsid bash "$base.command" < /dev/null > "$base.o" 2> "$base.e" 3>&- 4>&-
     ) &
-    echo "$!" > "$job/main"
+    echo "$!" > "$base.main"
     wait "$!"
     echo "exit $?" >&3
   ) > /dev/null 2>&1 &
@@ -179,23 +178,23 @@ supervise() {
   wait
 }
 
-# One stream: sets total and kept, and leaves the kept bytes in $job/r.$1 when there are any.
+# One stream: sets total and kept, and leaves the kept bytes in $base.kept.$1 when there are any.
 collect() {
-  local files=("$job/$1".[0-9]*) n=0 file size=0
+  local files=("$base.$1".[0-9]*) n=0 file size=0
   total=0 kept=0
   for file in "${files[@]}"; do
     file=${file##*.}
     ((file > n)) && n=$file
   done
-  [[ -s $job/$1.$n ]] && size=$(stat -c %s "$job/$1.$n")
+  [[ -s $base.$1.$n ]] && size=$(stat -c %s "$base.$1.$n")
   total=$((n * segment + size))
   ((total > 0)) || return 0
   if ((n > 0)); then
-    cat "$job/$1.$((n - 1))" "$job/$1.$n" 2> /dev/null | tail -c "$segment" > "$job/r.$1"
-    kept=$(stat -c %s "$job/r.$1")
+    cat "$base.$1.$((n - 1))" "$base.$1.$n" 2> /dev/null | tail -c "$segment" > "$base.kept.$1"
+    kept=$(stat -c %s "$base.kept.$1")
     ((total < kept)) && total=$kept
   else
-    head -c "$size" < "$job/$1.0" > "$job/r.$1"
+    head -c "$size" < "$base.$1.0" > "$base.kept.$1"
     kept=$size
   fi
 }
@@ -203,11 +202,11 @@ collect() {
 state() {
   local supervisor=0 line
   status=running code=0 ms=0
-  if [[ -f $job/status ]]; then
-    read -r _ status code ms < "$job/status"
+  if [[ -f $base.status ]]; then
+    read -r _ status code ms < "$base.status"
   else
-    [[ -r $job/supervisor ]] && read -r supervisor < "$job/supervisor"
-    [[ -r $job/started ]] && read -r ms < "$job/started" && clock && ms=$((now - ms))
+    [[ -r $base.supervisor ]] && read -r supervisor < "$base.supervisor"
+    [[ -r $base.started ]] && read -r ms < "$base.started" && clock && ms=$((now - ms))
     if ! ((supervisor > 1)) || ! IFS= read -r line 2> /dev/null < "/proc/$supervisor/stat" ||
       [[ ${line##*) } == [ZX]* ]]; then
       status=lost
@@ -218,32 +217,31 @@ state() {
 report() {
   local total kept totals parts=()
   state
-  collect out
+  collect stdout
   totals="$total $kept"
-  ((kept > 0)) && parts+=("$job/r.out")
-  collect err
+  ((kept > 0)) && parts+=("$base.kept.stdout")
+  collect stderr
   totals+=" $total $kept"
-  ((kept > 0)) && parts+=("$job/r.err")
+  ((kept > 0)) && parts+=("$base.kept.stderr")
   {
     printf 'sallyport1 %s %s %s %s %s\n' "$token" "$status" "$code" "$ms" "$totals"
     ((${#parts[@]})) && cat "${parts[@]}"
     true
-  } > "$base.out.new" && mv -f "$base.out.new" "$base.out" || exit 71
+  } > "$base.out" || exit 71
   ((${#parts[@]})) && rm -f "${parts[@]}"
   return 0
 }
 
 census() {
-  local folder text=
-  for folder in /dev/shm/.sallyport-*.d; do
-    token=${folder##*/.sallyport-}
-    token=${token%.d}
-    job=$folder
+  local asked=$token answer=$base.out fifo text=
+  for fifo in /dev/shm/.sallyport-*.events; do
+    base=${fifo%.events}
+    token=${base##*/.sallyport-}
     state
     [[ $status == running ]] && text+=$token$'\n'
   done
-  printf 'sallyport1 %s census 0 0 %s %s 0 0\n%s' "$1" "${#text}" "${#text}" "$text" > "$base.out.new" &&
-    mv -f "$base.out.new" "$base.out" || exit 71
+  printf 'sallyport1 %s census 0 0 %s %s 0 0\n%s' "$asked" "${#text}" "${#text}" "$text" > "$answer" ||
+    exit 71
 }
 
 case ${2-} in
@@ -259,20 +257,18 @@ esac
 
 if [[ -e $base.stop ]]; then
   rm -f "$base.stop"
-  if [[ ! -d $job ]]; then
+  # Against a call that is just beginning the job: either it sees `.gone`, or we see its pipe.
+  : > "$base.gone"
+  if [[ ! -p $base.events ]]; then
     rm -f "$base.req"
     exit 64
   fi
-  for _ in {1..20}; do
-    [[ -p $job/done ]] && break
-    sleep 0.1
-  done
-  exec 3<> "$job/events" 4<> "$job/done"
-  if [[ ! -f $job/status ]]; then
+  exec 3<> "$base.events" 4<> "$base.done"
+  if [[ ! -f $base.status ]]; then
     echo 'stop -' >&3
     read -r -t 8 -u 4
   fi
-  if [[ ! -f $job/status ]]; then
+  if [[ ! -f $base.status ]]; then
     clock
     started=$now
     end_tree
@@ -282,8 +278,12 @@ if [[ -e $base.stop ]]; then
   exit 0
 fi
 
-if [[ -f $base.req ]]; then
-  read -r magic kind wait timeout answer old < "$base.req"
+if [[ -f $base.req && ! -p $base.events ]]; then
+  {
+    read -r magic kind wait timeout answer old
+    # A command with a NUL in it is copied by a program that can.
+    IFS= read -r -d '' command && command=
+  } < "$base.req"
   [[ $magic == sallyport1 ]] || exit 64
   for gone in ${old//,/ }; do
     [[ $gone =~ ^[0-9a-f]{32}$ ]] || continue
@@ -291,26 +291,35 @@ if [[ -f $base.req ]]; then
   done
   if [[ $kind == census ]]; then
     rm -f "$base.req"
-    census "$token"
+    census
     exit 0
   fi
-  mkdir "$job" && mkfifo "$job/events" "$job/done" "$job/o" "$job/e" &&
-    printf '%s\n' "$timeout" > "$job/timeout" &&
-    { read -r _ && cat > "$job/command"; } < "$base.req" || exit 71
-  exec 4<> "$job/done"
-  # Where perl is at hand, orphans of the job come back to its own process instead of to init, so that a
-  # daemon that forgot its environment is still found. 36 is PR_SET_CHILD_SUBREAPER.
-  subreaper=()
+  if [[ -n $command ]]; then
+    printf '%s' "$command" > "$base.command" || exit 71
+  else
+    tail -n +2 "$base.req" > "$base.command" || exit 71
+  fi
+  printf '%s\n' "$timeout" > "$base.timeout" && mkfifo "$base.done" "$base.o" "$base.e" "$base.events" || exit 71
+  exec 4<> "$base.done"
+  if [[ -e $base.gone ]]; then
+    clock
+    started=$now
+    conclude stopped 0
+    exit 64
+  fi
+  # A session of its own; and where perl is at hand, orphans of the job come back to its own process instead
+  # of to init, so that a daemon that forgot its environment is still found. The numbers are setsid and
+  # prctl; 36 is PR_SET_CHILD_SUBREAPER.
+  own=(setsid)
   if command -v perl > /dev/null; then
     case $HOSTTYPE in
-      x86_64) subreaper=(perl -e 'syscall(157, 36, 1, 0, 0, 0); exec @ARGV') ;;
-      aarch64) subreaper=(perl -e 'syscall(167, 36, 1, 0, 0, 0); exec @ARGV') ;;
+      x86_64) own=(perl -e 'syscall(112); syscall(157, 36, 1, 0, 0, 0); exec @ARGV') ;;
+      aarch64) own=(perl -e 'syscall(157); syscall(167, 36, 1, 0, 0, 0); exec @ARGV') ;;
     esac
   fi
-  setsid "${subreaper[@]}" bash "$0" "$token" supervise < /dev/null > /dev/null 2>&1 4>&- &
-  printf '%s\n' "$!" > "$job/supervisor"
-  rm -f "$base.req"
-  if ((wait > 0)) && [[ ! -f $job/status ]]; then
+  "${own[@]}" bash "$0" "$token" supervise < /dev/null > /dev/null 2>&1 4>&- &
+  printf '%s\n' "$!" > "$base.supervisor"
+  if ((wait > 0)) && [[ ! -f $base.status ]]; then
     printf -v wait '%d.%03d' $((wait / 1000)) $((wait % 1000))
     read -r -t "$wait" -u 4
   elif ((wait == 0)); then
@@ -328,7 +337,7 @@ if [[ -f $base.req ]]; then
   exit 0
 fi
 
-[[ -d $job ]] || exit 64
+[[ -p $base.events ]] || exit 64
 report
 exit 0
 )BASH";

@@ -12,7 +12,7 @@ namespace vmware {
 //
 // `<prefix><token>.req`  what to do (link/request.h); the call that finds it begins the job
 // `<prefix><token>.stop` the call that finds it ends the job and all its processes
-// `<prefix><token>.out`  what a call leaves behind (link/report.h), renamed into place
+// `<prefix><token>.out`  what a call leaves behind (link/report.h)
 // A call without `.req` and `.stop` reports on the job as it is.
 std::string_view launcher_script();
 
