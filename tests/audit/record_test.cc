@@ -37,6 +37,8 @@ std::string written(const Draft& draft) {
   return line;
 }
 
+// The fields point into the line.
+Fields fields_of(std::string&& line) = delete;
 Fields fields_of(const std::string& line) {
   const auto fields = read_fields(line);
   EXPECT_TRUE(fields) << fields.error().message << " at " << fields.error().where << "\n"
@@ -98,7 +100,8 @@ TEST(Record, OfAnOutcomePointsAtItsDecision) {
 }
 
 TEST(Record, OfAnEventWithoutASubjectIsOurs) {
-  const auto f = fields_of(written(draft(policy::Event{"policy.reload", "notice"}, redactor())));
+  const auto line = written(draft(policy::Event{"policy.reload", "notice"}, redactor()));
+  const auto f = fields_of(line);
   EXPECT_EQ(f.sub, R"({"id":"system","kind":"system"})");
 }
 

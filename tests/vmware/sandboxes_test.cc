@@ -15,6 +15,7 @@ namespace vmware {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 namespace fs = std::filesystem;
 
 class Sandboxes : public testing::Test {
@@ -483,8 +484,9 @@ TEST_F(Sandboxes, AScreenshotIsAPngOrNothing) {
   const auto shoot = [&] {
     return house.thread.wait(house.machines->screenshot(house.grant(policy::Screenshot{id}), {}));
   };
-  vmrun->png = std::string("\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\2\x80\0\0\1\xe0\x08\2\0\0\0", 33) + "data" +
-               std::string("\0\0\0\0IEND\xae\x42\x60\x82", 12);
+  vmrun->png =
+      "\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\2\x80\0\0\1\xe0\x08\2\0\0\0"
+      "crc.data\0\0\0\0IEND\xae\x42\x60\x82"s;
   ASSERT_TRUE(shoot());
   EXPECT_EQ(shoot()->size(), vmrun->png.size());
   vmrun->png = "<html>";
