@@ -121,10 +121,19 @@ std::size_t count(const std::vector<std::string>& words, const std::string& word
   return static_cast<std::size_t>(std::count(words.begin(), words.end(), word));
 }
 
+QemuDescriptors three_layers() {
+  QemuDescriptors descriptors;
+  descriptors.layers = {3, 4, 5};
+  descriptors.qmp = 6;
+  descriptors.qga = 7;
+  descriptors.copy = 8;
+  return descriptors;
+}
+
 TEST(StandinQemuWords, NameEveryLayerWithItsFormatAndWriteOnlyTheTop) {
   QemuPlan plan;
   plan.layers = {"/c/top.qcow2", "/b/a,b.qcow2", "/b/root.qcow2"};
-  const auto words = qemu_words(plan);
+  const auto words = qemu_words(plan, three_layers());
   std::string disks;
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == "-blockdev") disks += words[i + 1] + "\n";
@@ -141,22 +150,43 @@ TEST(StandinQemuWords, NameEveryLayerWithItsFormatAndWriteOnlyTheTop) {
           R"("backing":"disk1","discard":"unmap","driver":"qcow2","file":"file0","node-name":"disk0","read-only":false)"),
       std::string::npos)
       << disks;
-  EXPECT_NE(disks.find(R"("filename":"/b/a,b.qcow2")"), std::string::npos) << disks;
+  EXPECT_NE(disks.find(R"("filename":"/dev/fdset/1")"), std::string::npos) << disks;
+  EXPECT_EQ(count(words, "fd=4,set=1"), 1U);
+}
+
+TEST(StandinQemuWords, HoldNoPathOfTheHostsFiles) {
+  QemuPlan plan;
+  plan.name = "a,b";
+  plan.layers = {"/c/top.qcow2", "/b/mid.qcow2", "/b/root.qcow2"};
+  plan.kernel = "/b/vmlinuz";
+  plan.initrd = "/b/initrd";
+  plan.qemu_folder = "/run/q";
+  plan.ports = {{"org.example.0", "/run/q/port.sock"}};
+  QemuDescriptors descriptors = three_layers();
+  descriptors.kernel = 9;
+  descriptors.initrd = 10;
+  descriptors.ports = {11};
+  const auto words = qemu_words(plan, descriptors);
+  for (const std::string& word : words) {
+    for (const char* folder : {"/b/", "/c/", "/run/"})
+      EXPECT_EQ(word.find(folder), std::string::npos) << word;
+  }
+  EXPECT_EQ(count(words, "/proc/self/fd/9"), 1U);
+  EXPECT_EQ(count(words, "socket,id=port0,fd=11,server=on,wait=off"), 1U);
+  EXPECT_EQ(count(words, "a,,b"), 1U);
 }
 
 TEST(StandinQemuWords, ConfineAndGiveNoNetworkUnlessAsked) {
   QemuPlan plan;
-  plan.layers = {"/c/top.qcow2"};
-  plan.qemu_folder = "/run/a,b";
-  auto words = qemu_words(plan);
+  auto words = qemu_words(plan, three_layers());
   for (const char* word : {"-nodefaults", "-no-user-config", "-nic", "none",
                            "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"}) {
     EXPECT_GE(count(words, word), 1U) << word;
   }
   EXPECT_EQ(count(words, "-netdev"), 0U);
-  EXPECT_EQ(count(words, "socket,id=qmp,path=/run/a,,b/qmp.sock,server=on,wait=off"), 1U);
+  EXPECT_EQ(count(words, "socket,id=qmp,fd=6,server=on,wait=off"), 1U);
   plan.nic = Nic::nat;
-  words = qemu_words(plan);
+  words = qemu_words(plan, three_layers());
   EXPECT_EQ(count(words, "-nic"), 0U);
   EXPECT_EQ(count(words, "-netdev"), 1U);
 }

@@ -69,6 +69,8 @@ std::string base_name(const std::string& path);
 Result<> make_private_folder(const std::string& path);
 // 0700; `file.exists` when something is there.
 Result<> make_folder(const std::string& path);
+// A new file (0600), open for writing; `file.exists` when something is there.
+Result<Fd> make_file(const std::string& path);
 Result<> remove_file(const std::string& path);
 // True when it was empty and is gone.
 bool remove_empty_folder(const std::string& path);

@@ -203,6 +203,12 @@ Result<> make_folder(const std::string& path) {
   return {};
 }
 
+Result<Fd> make_file(const std::string& path) {
+  Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return io_failure(errno);
+  return fd;
+}
+
 Result<> remove_file(const std::string& path) {
   if (unlink(path.c_str()) != 0) return io_failure(errno);
   return {};
@@ -308,7 +314,7 @@ std::vector<std::string> names_in(const std::string& folder, std::size_t limit) 
 
 Result<Fd> lock_path(const std::string& path, Deadline deadline) {
   Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd && errno == ENOENT) fd = Fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd && errno == ENOENT) fd = Fd(open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return io_failure(errno);
   Millis wait{1};
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {

@@ -99,13 +99,14 @@ Result<Answer> capture_screen(const Call& call) {
   const RuntimeEntry entry = session->entry();
   auto monitor = Monitor::connect(entry.folder(), after(kScreenWait));
   if (!monitor) return fail("vm.communication", std::string(texts::kCommunication));
-  // QEMU may write only in a folder of its own, and what it leaves there is copied as an untrusted file.
-  const std::string picture = entry.qemu_folder() + "/screen.png";
+  // QEMU gets an open file of ours, and what it leaves there is copied as an untrusted file.
+  const std::string picture = entry.file("screen.png");
   (void)remove_file(picture);
-  if (!monitor->screenshot(picture, after(kScreenWait)))
-    return fail("vm.screen", std::string(texts::kUnknownError));
-  const auto copied = copy_file(picture, call.line.words[0], kMaxScreenshot);
+  const auto file = make_file(picture);
+  const auto taken = file ? monitor->screenshot(*file, after(kScreenWait)) : tl::unexpected(file.error());
+  const auto copied = taken ? copy_file(picture, call.line.words[0], kMaxScreenshot) : Result<>();
   (void)remove_file(picture);
+  if (!taken) return fail("vm.screen", std::string(texts::kUnknownError));
   if (!copied) return tl::unexpected(host_error(copied.error()));
   return Answer{};
 }

@@ -29,6 +29,8 @@ class JsonChannel final {
   static Result<JsonChannel> open(const std::string& socket_path, Deadline deadline);
 
   Result<> send(std::string_view bytes, Deadline deadline);
+  // With a copy of a descriptor for the other end.
+  Result<> send_with(std::string_view bytes, const Fd& passed, Deadline deadline);
   // The next line without its end.
   Result<std::string> receive(Deadline deadline);
 

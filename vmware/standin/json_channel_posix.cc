@@ -3,6 +3,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -77,6 +78,27 @@ Result<JsonChannel> JsonChannel::open(const std::string& socket_path, Deadline d
 
 Result<> JsonChannel::send(std::string_view bytes, Deadline deadline) {
   return send_all(fd_, bytes, deadline);
+}
+
+Result<> JsonChannel::send_with(std::string_view bytes, const Fd& passed, Deadline deadline) {
+  if (auto ready = wait_for(fd_.get(), POLLOUT, deadline); !ready) return ready;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  // The descriptor travels with the first byte.
+  char first = bytes.at(0);
+  iovec piece{&first, 1};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  const int number = passed.get();
+  std::memcpy(CMSG_DATA(header), &number, sizeof number);
+  if (sendmsg(fd_.get(), &message, MSG_NOSIGNAL) != 1) return fail("channel", "the connection is closed");
+  return send_all(fd_, bytes.substr(1), deadline);
 }
 
 Result<std::string> JsonChannel::receive(Deadline deadline) {

@@ -1,11 +1,7 @@
 #include <fcntl.h>
-#include <linux/landlock.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,19 +9,21 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <utility>
 
+#include "vmware/standin/confine.h"
 #include "vmware/standin/launch.h"
 #include "vmware/standin/runtime.h"
+#include "vmware/standin/syscall_filter.h"
 
 namespace standin {
 namespace {
 
 using policy::fail;
-
-constexpr int kHeldFd = 3;
 
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> out;
@@ -45,182 +43,121 @@ Result<Pipe> make_pipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-// Only descriptors 0 to 2 and, if wanted, one more stay. Runs between fork and exec.
-void arrange_descriptors(int input, int output, int errors, int held) {
-  // The held one first, out of the way of the numbers to be taken.
-  const int kept = held >= 0 ? fcntl(held, F_DUPFD, 10) : -1;
-  const int out_copy = fcntl(output, F_DUPFD, 10);
-  const int err_copy = fcntl(errors, F_DUPFD, 10);
-  dup2(input, 0);
-  dup2(out_copy, 1);
-  dup2(err_copy, 2);
-  if (kept >= 0) dup2(kept, kHeldFd);
-  (void)syscall(SYS_close_range, kept >= 0 ? kHeldFd + 1U : 3U, ~0U, 0U);
-}
-
-void limit(__rlimit_resource which, rlim_t most) {
-  rlimit now{};
-  if (getrlimit(which, &now) != 0) return;
-  now.rlim_cur = now.rlim_cur < most ? now.rlim_cur : most;
-  now.rlim_max = now.rlim_max < most ? now.rlim_max : most;
-  (void)setrlimit(which, &now);
-}
-
-// A network with nothing in it. Root may have one at once; others through a user namespace that maps only
-// themselves, where the system permits that. Not having it is no failure: the machine has no network device
-// anyway.
-void leave_network() {
-  if (unshare(CLONE_NEWNET) == 0) return;
-  const auto uid = geteuid();
-  const auto gid = getegid();
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return;
-  const auto put = [](const char* path, const std::string& text) {
-    const Fd fd(open(path, O_WRONLY | O_CLOEXEC));
-    if (fd) (void)!write(fd.get(), text.data(), text.size());
-  };
-  put("/proc/self/setgroups", "deny");
-  put("/proc/self/uid_map", std::to_string(uid) + " " + std::to_string(uid) + " 1\n");
-  put("/proc/self/gid_map", std::to_string(gid) + " " + std::to_string(gid) + " 1\n");
-}
-
-constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
-constexpr std::uint64_t kRead = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
-constexpr std::uint64_t kWriteFile = kReadFile | LANDLOCK_ACCESS_FS_WRITE_FILE;
-constexpr std::uint64_t kWriteFolder = kRead | kWriteFile | LANDLOCK_ACCESS_FS_MAKE_REG |
-                                       LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_REMOVE_FILE;
-constexpr std::uint64_t kAll = LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1;
-
-void allow_path(int ruleset, const std::string& path, std::uint64_t file_rights,
-                std::uint64_t folder_rights) {
-  const Fd fd(open(path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat info{};
-  if (!fd || fstat(fd.get(), &info) != 0) return;
-  landlock_path_beneath_attr rule{};
-  rule.allowed_access = S_ISDIR(info.st_mode) ? folder_rights : file_rights;
-  rule.parent_fd = fd.get();
-  (void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-}
-
-// Landlock: of the file system only what is listed can be opened. Kernels without it are let pass; the
-// seccomp filter and the unprivileged user remain there.
-Result<> restrict_files(const Confinement& confinement, const std::string& program) {
-  landlock_ruleset_attr attributes{};
-  attributes.handled_access_fs = kAll;
-  const Fd ruleset(static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
-  if (!ruleset) {
-    if (errno == ENOSYS || errno == EOPNOTSUPP) return {};
-    return fail("launch", "landlock is there but cannot be used");
+// Only descriptors 0 to 2 and those of `kept`, from kFirstGiven on, stay. Runs between fork and exec.
+bool arrange_descriptors(int input, int output, int errors, const std::vector<int>& kept) {
+  const int end = kFirstGiven + static_cast<int>(kept.size());
+  // All of them out of the way of the numbers to be taken, first; nothing is closed before all is copied.
+  std::array<int, kMostGiven + 8> copies{};
+  if (kept.size() + 3 > copies.size()) return false;
+  std::size_t count = 0;
+  for (const int fd : {input, output, errors}) copies[count++] = fcntl(fd, F_DUPFD, end);
+  for (const int fd : kept) copies[count++] = fcntl(fd, F_DUPFD, end);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (copies[i] < 0 || dup2(copies[i], static_cast<int>(i)) < 0) return false;
   }
-  const int fd = ruleset.get();
-  constexpr std::uint64_t kRun = LANDLOCK_ACCESS_FS_EXECUTE;
-  allow_path(fd, program, kReadFile | kRun, 0);
-  for (const char* folder : {"/usr/lib", "/usr/lib64", "/lib", "/lib64"})
-    allow_path(fd, folder, 0, kRead | kRun);
-  for (const char* folder :
-       {"/usr/share/qemu", "/usr/share/seabios", "/usr/share/ipxe", "/usr/share/zoneinfo"}) {
-    allow_path(fd, folder, 0, kRead);
-  }
-  for (const char* file : {"/etc/ld.so.cache", "/etc/resolv.conf", "/etc/localtime"})
-    allow_path(fd, file, kReadFile, 0);
-  for (const char* file : {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/dev/kvm"}) {
-    allow_path(fd, file, kWriteFile, 0);
-  }
-  for (const std::string& path : confinement.readable) allow_path(fd, path, kReadFile, kRead);
-  for (const std::string& path : confinement.writable) allow_path(fd, path, kWriteFile, kWriteFolder);
-  if (syscall(SYS_landlock_restrict_self, fd, 0) != 0) return fail("launch", "landlock refused the rules");
-  return {};
+  return syscall(SYS_close_range, static_cast<unsigned>(end), ~0U, 0U) == 0;
 }
 
-}  // namespace
-
-Result<Fd> launch_detached(LaunchPlan plan) {
-  auto errors = make_pipe();
-  if (!errors) return tl::unexpected(errors.error());
+// The words for `launcher_main`, and the descriptors to give, in the order of their numbers.
+std::vector<std::string> launcher_words(const LaunchPlan& plan, std::vector<int>& kept) {
   std::vector<std::string> words{"sallyport-vmrun", "--launch"};
-  if (!plan.pid_file.empty()) words.insert(words.end(), {"--pid-file", plan.pid_file});
-  for (const std::string& path : plan.confinement.readable) words.insert(words.end(), {"--read", path});
-  for (const std::string& path : plan.confinement.writable) words.insert(words.end(), {"--write", path});
+  const auto option = [&words](const char* name, const std::string& text) {
+    words.insert(words.end(), {name, text});
+  };
+  for (const Fd& fd : plan.given) kept.push_back(fd.get());
+  if (!plan.pid_file.empty()) option("--pid-file", plan.pid_file);
+  for (const int fd : plan.confinement.readable) option("--readable", std::to_string(fd));
+  if (plan.confinement.largest_file != 0)
+    option("--largest-file", std::to_string(plan.confinement.largest_file));
   if (plan.confinement.network == Confinement::Network::host) words.emplace_back("--network");
+  if (plan.account) {
+    option("--account", std::to_string(plan.account->id));
+    if (plan.account->group) option("--group", std::to_string(*plan.account->group));
+    kept.push_back(plan.account->slot.get());
+  }
+  if (plan.held) kept.push_back(plan.held.get());
   words.emplace_back("--");
   words.insert(words.end(), plan.argv.begin(), plan.argv.end());
-  const std::vector<char*> argv = pointers(words);
-  const Fd nowhere(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!nowhere) return fail("launch", "no /dev/null");
-
-  const pid_t middle = fork();
-  if (middle < 0) return fail("launch", "cannot fork");
-  if (middle == 0) {
-    // Twice, so that the process is nobody's child here and never a session leader that could get a terminal.
-    setsid();
-    const pid_t last = fork();
-    if (last != 0) _exit(last < 0 ? 1 : 0);
-    const int output = plan.streams == LaunchPlan::Streams::caller_stdout ? 1 : nowhere.get();
-    arrange_descriptors(nowhere.get(), output, errors->write_end.get(), plan.held.get());
-    char* const no_environment[] = {nullptr};
-    execve("/proc/self/exe", argv.data(), no_environment);
-    _exit(127);
-  }
-  int status = 0;
-  while (waitpid(middle, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail("launch", "cannot fork");
-  return std::move(errors->read_end);
+  return words;
 }
 
-int launcher_main(const std::vector<std::string>& words) {
-  Confinement confinement;
+struct LauncherWords {
   std::string pid_file;
-  std::size_t at = 0;
+  std::vector<int> readable;
+  std::uint64_t largest_file = 0;
   bool network = false;
-  for (; at < words.size() && words[at] != "--"; ++at) {
-    if (words[at] == "--network") {
-      network = true;
-    } else if (at + 1 < words.size() && words[at] == "--read") {
-      confinement.readable.push_back(words[++at]);
-    } else if (at + 1 < words.size() && words[at] == "--write") {
-      confinement.writable.push_back(words[++at]);
-    } else if (at + 1 < words.size() && words[at] == "--pid-file") {
-      pid_file = words[++at];
-    } else {
-      return 2;
-    }
-  }
-  const std::vector<std::string> argv(
-      words.begin() + static_cast<std::ptrdiff_t>(std::min(at + 1, words.size())), words.end());
-  if (argv.empty() || !argv[0].starts_with("/")) return 2;
-  umask(077);
-  if (chdir("/") != 0) return 2;
-  if (!pid_file.empty() && !record_process(pid_file)) {
-    std::fputs("launcher: cannot write the pid file\n", stderr);
-    return 2;
-  }
-  limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_NOFILE, 4096);
-  limit(RLIMIT_MSGQUEUE, 0);
-  if (!network) leave_network();
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 2;
-  if (auto restricted = restrict_files(confinement, argv[0]); !restricted) {
-    std::fprintf(stderr, "launcher: %s\n", restricted.error().message.c_str());
-    return 2;
-  }
-  const std::vector<char*> program = pointers(argv);
-  char* const no_environment[] = {nullptr};
-  execve(argv[0].c_str(), program.data(), no_environment);
-  std::fprintf(stderr, "launcher: cannot execute %s\n", argv[0].c_str());
-  return 2;
+  std::optional<unsigned> account, group;
+  std::vector<std::string> argv;
+};
+
+template <class Number>
+bool read_number(const std::string& text, Number& into) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+  return error == std::errc() && end == text.data() + text.size();
 }
 
-Result<std::string> run_program(const std::vector<std::string>& argv, Deadline deadline,
-                                std::size_t limit_bytes, std::string_view until) {
+std::optional<LauncherWords> read_words(const std::vector<std::string>& words) {
+  LauncherWords read;
+  std::size_t at = 0;
+  for (; at < words.size() && words[at] != "--"; ++at) {
+    const std::string& name = words[at];
+    if (name == "--network") {
+      read.network = true;
+      continue;
+    }
+    if (++at == words.size()) return std::nullopt;
+    const std::string& text = words[at];
+    bool good = true;
+    if (name == "--pid-file") {
+      read.pid_file = text;
+    } else if (name == "--readable") {
+      good = read_number(text, read.readable.emplace_back());
+    } else if (name == "--largest-file") {
+      good = read_number(text, read.largest_file);
+    } else if (name == "--account") {
+      good = read_number(text, read.account.emplace());
+    } else if (name == "--group") {
+      good = read_number(text, read.group.emplace());
+    } else {
+      good = false;
+    }
+    if (!good) return std::nullopt;
+  }
+  if (at + 1 >= words.size() || !words[at + 1].starts_with("/")) return std::nullopt;
+  read.argv.assign(words.begin() + static_cast<std::ptrdiff_t>(at + 1), words.end());
+  return read;
+}
+
+Result<> confine(const LauncherWords& words) {
+  umask(077);
+  if (chdir("/") != 0) return fail("launch", "cannot leave the folder");
+  if (!words.pid_file.empty() && !record_process(words.pid_file))
+    return fail("launch", "cannot write the pid file");
+  if (words.account) {
+    if (auto occupied = occupy_slot(*words.account); !occupied) return occupied;
+  }
+  set_limits(words.largest_file);
+  const auto network = words.network ? FileRules::Network::internet : FileRules::Network::none;
+  auto rules = FileRules::make(words.argv[0], network);
+  if (!rules) return tl::unexpected(rules.error());
+  for (const int fd : words.readable) rules->allow_reading(fd);
+  if (!words.network) (void)leave_network(words.account);
+  if (auto given = give_up_identity(words.account, words.group); !given) return given;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return fail("launch", "no_new_privs is refused");
+  if (auto enforced = rules->enforce(); !enforced) return enforced;
+  return forbid_system_calls(words.network ? Sockets::internet : Sockets::none);
+}
+
+// Runs `in_child` (which becomes the program, or returns) with its output captured.
+Result<std::string> capture(const std::function<void(int nowhere, int output)>& in_child, Deadline deadline,
+                            std::size_t limit_bytes, std::string_view until) {
   auto output = make_pipe();
   if (!output) return tl::unexpected(output.error());
   const Fd nowhere(open("/dev/null", O_RDWR | O_CLOEXEC));
-  const std::vector<char*> words = pointers(argv);
   const pid_t child = fork();
   if (child < 0) return fail("program", "cannot fork");
   if (child == 0) {
-    arrange_descriptors(nowhere.get(), output->write_end.get(), output->write_end.get(), -1);
-    execv(words[0], words.data());
+    in_child(nowhere.get(), output->write_end.get());
     _exit(127);
   }
   output->write_end.reset();
@@ -247,6 +184,79 @@ Result<std::string> run_program(const std::vector<std::string>& argv, Deadline d
   if (timed_out) return fail("program.timeout", "the program did not end in time");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail("program.failed", text.substr(0, 500));
   return text;
+}
+
+}  // namespace
+
+Result<Fd> launch_detached(LaunchPlan plan) {
+  auto errors = make_pipe();
+  if (!errors) return tl::unexpected(errors.error());
+  std::vector<int> kept;
+  const std::vector<std::string> words = launcher_words(plan, kept);
+  const std::vector<char*> argv = pointers(words);
+  const std::string launcher = plan.launcher.empty() ? "/proc/self/exe" : plan.launcher;
+  const Fd nowhere(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!nowhere) return fail("launch", "no /dev/null");
+
+  const pid_t middle = fork();
+  if (middle < 0) return fail("launch", "cannot fork");
+  if (middle == 0) {
+    // Twice, so that the process is nobody's child here and never a session leader that could get a terminal.
+    setsid();
+    const pid_t last = fork();
+    if (last != 0) _exit(last < 0 ? 1 : 0);
+    const int output = plan.streams == LaunchPlan::Streams::caller_stdout ? 1 : nowhere.get();
+    if (!arrange_descriptors(nowhere.get(), output, errors->write_end.get(), kept)) _exit(127);
+    char* const no_environment[] = {nullptr};
+    execve(launcher.c_str(), argv.data(), no_environment);
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(middle, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail("launch", "cannot fork");
+  return std::move(errors->read_end);
+}
+
+int launcher_main(const std::vector<std::string>& words) {
+  const auto read = read_words(words);
+  if (!read) return 2;
+  if (auto confined = confine(*read); !confined) {
+    std::fprintf(stderr, "launcher: %s\n", confined.error().message.c_str());
+    return 2;
+  }
+  const std::vector<char*> program = pointers(read->argv);
+  char* const no_environment[] = {nullptr};
+  execve(read->argv[0].c_str(), program.data(), no_environment);
+  std::fprintf(stderr, "launcher: cannot execute %s\n", read->argv[0].c_str());
+  return 2;
+}
+
+Result<std::string> run_program(const std::vector<std::string>& argv, Deadline deadline,
+                                std::size_t limit_bytes, std::string_view until) {
+  const std::vector<char*> words = pointers(argv);
+  return capture(
+      [&words](int nowhere, int output) {
+        if (arrange_descriptors(nowhere, output, output, {})) execv(words[0], words.data());
+      },
+      deadline, limit_bytes, until);
+}
+
+Result<std::string> run_confined(LaunchPlan plan, Deadline deadline, std::size_t limit_bytes,
+                                 std::string_view until) {
+  plan.held.reset();
+  plan.pid_file.clear();
+  std::vector<int> kept;
+  const std::vector<std::string> words = launcher_words(plan, kept);
+  const std::vector<char*> argv = pointers(words);
+  const std::string launcher = plan.launcher.empty() ? "/proc/self/exe" : plan.launcher;
+  return capture(
+      [&](int nowhere, int output) {
+        char* const no_environment[] = {nullptr};
+        if (arrange_descriptors(nowhere, output, output, kept))
+          execve(launcher.c_str(), argv.data(), no_environment);
+      },
+      deadline, limit_bytes, until);
 }
 
 std::string read_available(const Fd& fd, std::size_t limit_bytes, Millis wait) {

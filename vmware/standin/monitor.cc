@@ -30,13 +30,18 @@ Result<Monitor> Monitor::connect(const std::string& runtime_folder, Deadline dea
 
 Result<std::string> Monitor::call(const std::string& command, Deadline deadline) {
   if (auto sent = channel_.send(command + "\n", deadline); !sent) return tl::unexpected(sent.error());
+  return reply(deadline);
+}
+
+Result<std::string> Monitor::reply(Deadline deadline) {
   for (int i = 0; i < kMaxEvents; ++i) {
     const auto line = channel_.receive(deadline);
     if (!line) return tl::unexpected(line.error());
-    const json reply = parse(*line);
-    if (!reply.is_object()) return fail("channel", "not a QMP reply");
-    if (reply.contains("return")) return reply["return"].dump(-1, ' ', false, json::error_handler_t::replace);
-    if (reply.contains("error")) return fail("monitor", "QEMU refused the command");
+    const json answer = parse(*line);
+    if (!answer.is_object()) return fail("channel", "not a QMP reply");
+    if (answer.contains("return"))
+      return answer["return"].dump(-1, ' ', false, json::error_handler_t::replace);
+    if (answer.contains("error")) return fail("monitor", "QEMU refused the command");
   }
   return fail("channel", "no reply among the events");
 }
@@ -75,9 +80,18 @@ Result<> Monitor::press_power_button(Deadline deadline) {
   return {};
 }
 
-Result<> Monitor::screenshot(const std::string& path, Deadline deadline) {
-  const json command{{"execute", "screendump"}, {"arguments", {{"filename", path}, {"format", "png"}}}};
-  if (auto reply = call(command.dump(), deadline); !reply) return tl::unexpected(reply.error());
+Result<> Monitor::screenshot(const Fd& file, Deadline deadline) {
+  // A set of descriptors of our own number, which names the file for QEMU.
+  constexpr int kSet = 9000;
+  const json give{{"execute", "add-fd"}, {"arguments", {{"fdset-id", kSet}}}};
+  if (auto sent = channel_.send_with(give.dump() + "\n", file, deadline); !sent) return sent;
+  if (auto given = reply(deadline); !given) return tl::unexpected(given.error());
+  const json shoot{{"execute", "screendump"},
+                   {"arguments", {{"filename", "/dev/fdset/" + std::to_string(kSet)}, {"format", "png"}}}};
+  const auto taken = call(shoot.dump(), deadline);
+  const json drop{{"execute", "remove-fd"}, {"arguments", {{"fdset-id", kSet}}}};
+  if (auto dropped = call(drop.dump(), deadline); !dropped) return tl::unexpected(dropped.error());
+  if (!taken) return tl::unexpected(taken.error());
   return {};
 }
 

@@ -17,13 +17,14 @@ class Monitor final {
   Result<bool> agent_port_open(Deadline deadline);
   Result<> quit(Deadline deadline);
   Result<> press_power_button(Deadline deadline);
-  // A PNG of the screen, written by QEMU into a file it may write.
-  Result<> screenshot(const std::string& path, Deadline deadline);
+  // A PNG of the screen, written by QEMU into a file that is open for writing.
+  Result<> screenshot(const Fd& file, Deadline deadline);
 
  private:
   Monitor(Fd lock, JsonChannel channel) : lock_(std::move(lock)), channel_(std::move(channel)) {}
   // Sends one command and returns the text of its `return`.
   Result<std::string> call(const std::string& command, Deadline deadline);
+  Result<std::string> reply(Deadline deadline);
   Fd lock_;
   JsonChannel channel_;
 };

@@ -8,6 +8,7 @@
 #include "vmware/standin/launch.h"
 #include "vmware/standin/lock_file.h"
 #include "vmware/standin/monitor.h"
+#include "vmware/standin/qemu_process.h"
 #include "vmware/standin/texts.h"
 
 namespace standin {
@@ -84,7 +85,7 @@ Result<QemuPlan> plan_machine(const Machine& machine, const RuntimeEntry& entry,
   const std::string from_environment = environment("SALLYPORT_VMRUN_ACCEL");
   const auto accelerator =
       choose_accelerator(from_environment.empty() ? vmx.get_or("qemu.accel", "auto") : from_environment, qemu,
-                         plan.kernel, plan.initrd);
+                         plan.kernel, plan.initrd, folder_of(entry.folder()));
   if (!accelerator) return tl::unexpected(accelerator.error());
   plan.accelerator = *accelerator;
   return plan;
@@ -171,17 +172,13 @@ Result<Answer> start_machine(const Call& call) {
   if (!alive) return fail("vm.running", std::string(texts::kAlreadyRunning));
   if (auto locked = LockFile::take(*machine); !locked) return tl::unexpected(locked.error());
 
-  LaunchPlan launch;
-  launch.argv = qemu_words(*plan);
-  launch.argv.insert(launch.argv.begin(), *qemu);
-  launch.pid_file = entry->file("pid");
-  launch.confinement.readable.assign(plan->layers.begin() + 1, plan->layers.end());
-  for (const std::string& file : {plan->kernel, plan->initrd}) {
-    if (!file.empty()) launch.confinement.readable.push_back(file);
+  auto confined = confined_machine(*plan, *qemu, folder_of(entry->folder()));
+  if (!confined) {
+    LockFile::drop(*machine);
+    return tl::unexpected(confined.error());
   }
-  launch.confinement.writable = {plan->layers.front(), plan->qemu_folder};
-  launch.confinement.network =
-      plan->nic == Nic::nat ? Confinement::Network::host : Confinement::Network::own_empty;
+  LaunchPlan launch = std::move(*confined);
+  launch.pid_file = entry->file("pid");
   launch.held = std::move(*alive);
   if (call.faults.find(Faults::Kind::hold_stdout, Command::start)) {
     launch.streams = LaunchPlan::Streams::caller_stdout;

@@ -18,14 +18,15 @@ std::string value(const std::string& text) {
   return out;
 }
 
-void add_disk(std::vector<std::string>& words, const std::vector<std::string>& layers) {
+void add_disk(std::vector<std::string>& words, const std::vector<int>& layers) {
   // From the bottom: a node can only name one that exists.
   for (std::size_t i = layers.size(); i-- > 0;) {
     const bool read_only = i != 0;
     const std::string number = std::to_string(i);
+    words.insert(words.end(), {"-add-fd", "fd=" + std::to_string(layers[i]) + ",set=" + number});
     const json file{{"driver", "file"},
                     {"node-name", "file" + number},
-                    {"filename", layers[i]},
+                    {"filename", "/dev/fdset/" + number},
                     {"read-only", read_only},
                     {"discard", "unmap"}};
     json image{{"driver", "qcow2"},      {"node-name", "disk" + number}, {"file", "file" + number},
@@ -36,15 +37,21 @@ void add_disk(std::vector<std::string>& words, const std::vector<std::string>& l
   words.insert(words.end(), {"-device", "virtio-blk-pci,drive=disk0"});
 }
 
-void add_port(std::vector<std::string>& words, const std::string& id, const std::string& socket,
-              const std::string& name) {
-  words.insert(words.end(), {"-chardev", "socket,id=" + id + ",path=" + value(socket) + ",server=on,wait=off",
-                             "-device", "virtserialport,chardev=" + id + ",name=" + value(name)});
+std::string listening(const std::string& id, int fd) {
+  return "socket,id=" + id + ",fd=" + std::to_string(fd) + ",server=on,wait=off";
 }
+
+void add_port(std::vector<std::string>& words, const std::string& id, int fd, const std::string& name) {
+  words.insert(words.end(), {"-chardev", listening(id, fd), "-device",
+                             "virtserialport,chardev=" + id + ",name=" + value(name)});
+}
+
+// QEMU reads kernels by plain opening only; this name leads to the descriptor's file.
+std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace
 
-std::vector<std::string> qemu_words(const QemuPlan& plan) {
+std::vector<std::string> qemu_words(const QemuPlan& plan, const QemuDescriptors& descriptors) {
   const bool kvm = plan.accelerator == Accelerator::kvm;
   std::vector<std::string> words{
       "-name",       value(plan.name),
@@ -57,18 +64,18 @@ std::vector<std::string> qemu_words(const QemuPlan& plan) {
       "-smp",        std::to_string(plan.cpus),
       "-m",          std::to_string(plan.memory_mib),
       "-rtc",        "base=utc",
-      "-chardev",    "socket,id=qmp,path=" + value(plan.qemu_folder) + "/qmp.sock,server=on,wait=off",
+      "-chardev",    listening("qmp", descriptors.qmp),
       "-mon",        "chardev=qmp,mode=control",
       "-device",     "VGA",
       "-object",     "rng-random,id=entropy,filename=/dev/urandom",
       "-device",     "virtio-rng-pci,rng=entropy",
       "-device",     "virtio-serial-pci"};
-  add_port(words, "qga", plan.qemu_folder + "/qga.sock", "org.qemu.guest_agent.0");
-  add_port(words, "copy", plan.qemu_folder + "/copy.sock", "org.sallyport-vmrun.copy.0");
+  add_port(words, "qga", descriptors.qga, "org.qemu.guest_agent.0");
+  add_port(words, "copy", descriptors.copy, "org.sallyport-vmrun.copy.0");
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
-    add_port(words, "port" + std::to_string(i), plan.ports[i].socket, plan.ports[i].name);
+    add_port(words, "port" + std::to_string(i), descriptors.ports.at(i), plan.ports[i].name);
   }
-  add_disk(words, plan.layers);
+  add_disk(words, descriptors.layers);
   if (plan.nic == Nic::nat) {
     const std::string mac = plan.mac.empty() ? "" : ",mac=" + plan.mac;
     words.insert(words.end(), {"-netdev", "user,id=net0,ipv6=off", "-device",
@@ -76,9 +83,9 @@ std::vector<std::string> qemu_words(const QemuPlan& plan) {
   } else {
     words.insert(words.end(), {"-nic", "none"});
   }
-  if (!plan.kernel.empty()) {
-    words.insert(words.end(), {"-kernel", plan.kernel});
-    if (!plan.initrd.empty()) words.insert(words.end(), {"-initrd", plan.initrd});
+  if (descriptors.kernel >= 0) {
+    words.insert(words.end(), {"-kernel", path_of(descriptors.kernel)});
+    if (descriptors.initrd >= 0) words.insert(words.end(), {"-initrd", path_of(descriptors.initrd)});
     if (!plan.append.empty()) words.insert(words.end(), {"-append", plan.append});
   }
   return words;

@@ -15,7 +15,8 @@ namespace standin {
 //   <root>/<device>-<inode>/alive   flock held as long as the QEMU process lives
 //                          /start   flock held while somebody starts or stops the machine
 //                          /vmx     the .vmx path, /pid its process and that process's start time
-//                          /q/      the only part QEMU may write: its sockets and screenshots
+//                          /q/      the sockets QEMU serves; QEMU itself has them as descriptors
+//   <root>/boot/                     copies of kernels that machines with user ids of their own can read
 class RuntimeEntry final {
  public:
   explicit RuntimeEntry(std::string folder) : folder_(std::move(folder)) {}
@@ -23,7 +24,8 @@ class RuntimeEntry final {
   const std::string& folder() const { return folder_; }
   std::string qemu_folder() const { return folder_ + "/q"; }
   std::string file(const char* name) const { return folder_ + "/" + name; }
-  bool is_alive() const { return is_locked(file("alive")); }
+  // By its lock, or by its process: an emulator that was taken over could give up the lock and live on.
+  bool is_alive() const { return is_locked(file("alive")) || process().has_value(); }
   // The process that runs the machine, if it is still that one.
   std::optional<int> process() const;
   std::string vmx_path() const;
@@ -42,6 +44,10 @@ Result<RuntimeEntry> entry_of(const FileIdentity& machine);
 // Machines that run: process alive, QEMU answering, .vmx still the same file. Sorted by path.
 std::vector<RuntimeEntry> running_machines();
 
+// A process as `pid` files have it: its id and its start time, which no later process of that id shares.
+std::string record_of_this_process();
+// The id in such a record while that process runs.
+std::optional<int> process_of_record(const std::string& record);
 // Writes `pid` for this very process.
 Result<> record_process(const std::string& path);
 // SIGKILL to that process if it is still the one recorded.

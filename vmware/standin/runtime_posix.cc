@@ -23,7 +23,7 @@ constexpr Millis kListWait{1500};
 constexpr std::size_t kSocketNameRoom = 60;
 
 // Field 22 of /proc/<pid>/stat: the process's start in clock ticks since boot. Empty when there is no such
-// process.
+// process or only its exit code is left of it.
 std::string start_time_of(int pid) {
   const auto stat = read_small_file("/proc/" + std::to_string(pid) + "/stat", 4096);
   if (!stat) return {};
@@ -36,6 +36,7 @@ std::string start_time_of(int pid) {
     if (start == std::string_view::npos) return {};
     rest.remove_prefix(start);
     const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (field == 3 && (rest[0] == 'Z' || rest[0] == 'X')) return {};
     if (field == 22) return std::string(rest.substr(0, end));
     rest.remove_prefix(end);
   }
@@ -44,15 +45,20 @@ std::string start_time_of(int pid) {
 
 }  // namespace
 
+std::optional<int> process_of_record(const std::string& record) {
+  int pid = 0;
+  const auto [end, error] = std::from_chars(record.data(), record.data() + record.size(), pid);
+  if (error != std::errc() || pid <= 1) return std::nullopt;
+  const std::string start = start_time_of(pid);
+  if (start.empty() || std::string(end, record.data() + record.size()) != " " + start + "\n")
+    return std::nullopt;
+  return pid;
+}
+
 std::optional<int> RuntimeEntry::process() const {
   const auto text = read_small_file(file("pid"), 64);
   if (!text) return std::nullopt;
-  int pid = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), pid);
-  if (error != std::errc() || pid <= 1) return std::nullopt;
-  const std::string recorded(end, text->data() + text->size());
-  if (recorded != " " + start_time_of(pid) + "\n") return std::nullopt;
-  return pid;
+  return process_of_record(*text);
 }
 
 std::string RuntimeEntry::vmx_path() const {
@@ -106,9 +112,13 @@ std::vector<RuntimeEntry> running_machines() {
   return running;
 }
 
-Result<> record_process(const std::string& path) {
+std::string record_of_this_process() {
   const int pid = getpid();
-  return write_file_atomically(path, std::to_string(pid) + " " + start_time_of(pid) + "\n");
+  return std::to_string(pid) + " " + start_time_of(pid) + "\n";
+}
+
+Result<> record_process(const std::string& path) {
+  return write_file_atomically(path, record_of_this_process());
 }
 
 void kill_process(const RuntimeEntry& entry) {
