@@ -48,16 +48,36 @@ keep() {
   echo "end $1" >&3
 }
 
-# The processes of the job: by the mark in their environment, by their session, by descent from either, and
-# whatever the job's own process was handed as orphans (see subreaper) outside its own session.
+# What the command is started by where perl is at hand: orphans of the job come back to it instead of to init, so
+# that a daemon that forgot its environment is still found. Arguments: the numbers of setsid and prctl (36 is
+# PR_SET_CHILD_SUBREAPER), where to note the command's process, the command. Tells of its end on descriptor 5.
+reaper='my ($session, $control, $note, $command) = @ARGV;
+syscall($control + 0, 36, 1, 0, 0, 0);
+open(my $events, ">&=", 5) or exit 71;
+my $main = fork;
+defined $main or exit 71;
+if (!$main) { syscall($session + 0); exec "bash", $command; exit 127 }
+open(STDOUT, ">", "/dev/null");
+open(STDERR, ">", "/dev/null");
+open(my $file, ">", $note) or exit 71;
+print $file "$main\n";
+close $file;
+my $code = 127;
+for (my $ended; ($ended = wait) > 0;) {
+  next if $ended != $main;
+  $code = $? & 127 ? 128 + ($? & 127) : $? >> 8;
+  syswrite $events, "exit $code\n";
+}
+exit $code'
+
+# The processes of the job: by the mark in their environment, by their session, and by descent from either.
 members() {
-  local main=0 root=0
+  local main=0
   [[ -r $base.main ]] && read -r main < "$base.main"
-  [[ -r $base.supervisor ]] && read -r root < "$base.supervisor"
   {
     grep -lsaF "SALLYPORT_JOB=$token" /proc/[0-9]*/environ
     cat /proc/[0-9]*/stat 2> /dev/null
-  } | awk -v self="$$" -v main="$main" -v root="$root" '
+  } | awk -v self="$self" -v main="$main" '
     /^\/proc\// { split($0, path, "/"); mine[path[3]] = 1; next }
     /^[0-9]+ \(.*\) [A-Z] / {
       pid = $1
@@ -67,15 +87,12 @@ members() {
       session[pid] = $4
     }
     END {
-      for (pid = self; pid > 1 && pid in parent; pid = parent[pid]) { ours[pid] = 1; home[session[pid]] = 1 }
-      if (root in ours) orphan[root] = 1
+      for (pid = self; pid > 1 && pid in parent; pid = parent[pid]) ours[pid] = 1
       do {
         changed = 0
         for (pid in parent) {
-          if ((parent[pid] in orphan) && !(pid in orphan)) { orphan[pid] = 1; changed = 1 }
           if ((pid in mine) || (pid in ours)) continue
-          if ((main > 1 && session[pid] == main) || (parent[pid] in mine) ||
-              ((pid in orphan) && !(session[pid] in home))) { mine[pid] = 1; changed = 1 }
+          if ((main > 1 && session[pid] == main) || (parent[pid] in mine)) { mine[pid] = 1; changed = 1 }
         }
       } while (changed)
       for (pid in mine) if ((pid in parent) && !(pid in ours) && pid > 1) print pid
@@ -116,18 +133,18 @@ end_tree() {
   kill_members
 }
 
-# Writes how the job ended and wakes who waits for it.
+# Wakes who waits with how the job ended, and notes it down.
 conclude() {
-  local now
+  local now line
   clock
-  printf '%s %s %s %s\n' "$token" "$1" "$2" "$((now - started))" > "$base.status.new" &&
-    mv -f "$base.status.new" "$base.status"
-  printf '\n\n\n\n' >&4
+  line="$token $1 $2 $((now - started))"
+  printf '%s\n' "$line" "$line" "$line" "$line" >&4
+  printf '%s\n' "$line" > "$base.status.new" && mv -f "$base.status.new" "$base.status"
 }
 
-# The job's own process: starts the command in a session of its own and ends it in time.
+# The job's own process, which outlives the call: starts the command in a session of its own and ends it in time.
 supervise() {
-  local now started timeout left event code status="" ends=0
+  local now started timeout left event code status="" ends=0 numbers="" self=$BASHPID
   read -r timeout < "$base.timeout"
   clock
   started=$now
@@ -135,14 +152,23 @@ supervise() {
   exec 3<> "$base.events" 4<> "$base.done"
   keep stdout < "$base.o" &
   keep stderr < "$base.e" &
+  if command -v perl > /dev/null; then
+    case $HOSTTYPE in
+      x86_64) numbers='112 157' ;;
+      aarch64) numbers='157 167' ;;
+    esac
+  fi
   (
-    (
-      cd "$HOME" 2> /dev/null || cd /
-      export SALLYPORT_JOB=$token
-      exec setsid bash "$base.command" < /dev/null > "$base.o" 2> "$base.e" 3>&- 4>&-
-    ) &
-    echo "$!" > "$base.main"
-    wait "$!"
+    export SALLYPORT_JOB=$token
+    cd "$HOME" 2> /dev/null || cd /
+    if [[ -n $numbers ]]; then
+      # shellcheck disable=SC2086
+      perl -e "$reaper" $numbers "$base.main" "$base.command" 5>&3 3>&- 4>&- < /dev/null > "$base.o" 2> "$base.e"
+    else
+      setsid bash "$base.command" 3>&- 4>&- < /dev/null > "$base.o" 2> "$base.e" &
+      echo "$!" > "$base.main"
+      wait "$!"
+    fi
     echo "exit $?" >&3
   ) > /dev/null 2>&1 &
   while [[ -z $status ]]; do
@@ -201,6 +227,7 @@ collect() {
 
 state() {
   local supervisor=0 line
+  [[ -z ${status-} ]] || return 0
   status=running code=0 ms=0
   if [[ -f $base.status ]]; then
     read -r _ status code ms < "$base.status"
@@ -237,6 +264,7 @@ census() {
   for fifo in /dev/shm/.sallyport-*.events; do
     base=${fifo%.events}
     token=${base##*/.sallyport-}
+    status=
     state
     [[ $status == running ]] && text+=$token$'\n'
   done
@@ -244,16 +272,14 @@ census() {
     exit 71
 }
 
-case ${2-} in
-  supervise)
-    supervise
-    exit 0
-    ;;
-  kill)
-    kill_members
-    exit 0
-    ;;
-esac
+# What `read` sets when somebody tells how a job ended.
+heard() { read -r -t "$1" -u 4 _ status code ms || status=; }
+
+self=$$
+if [[ ${2-} == kill ]]; then
+  kill_members
+  exit 0
+fi
 
 if [[ -e $base.stop ]]; then
   rm -f "$base.stop"
@@ -266,13 +292,14 @@ if [[ -e $base.stop ]]; then
   exec 3<> "$base.events" 4<> "$base.done"
   if [[ ! -f $base.status ]]; then
     echo 'stop -' >&3
-    read -r -t 8 -u 4
+    heard 8
   fi
-  if [[ ! -f $base.status ]]; then
+  if [[ -z ${status-} && ! -f $base.status ]]; then
     clock
     started=$now
     end_tree
     conclude stopped 0
+    status=
   fi
   report
   exit 0
@@ -307,24 +334,11 @@ if [[ -f $base.req && ! -p $base.events ]]; then
     conclude stopped 0
     exit 64
   fi
-  # A session of its own; and where perl is at hand, orphans of the job come back to its own process instead
-  # of to init, so that a daemon that forgot its environment is still found. The numbers are setsid and
-  # prctl; 36 is PR_SET_CHILD_SUBREAPER.
-  own=(setsid)
-  if command -v perl > /dev/null; then
-    case $HOSTTYPE in
-      x86_64) own=(perl -e 'syscall(112); syscall(157, 36, 1, 0, 0, 0); exec @ARGV') ;;
-      aarch64) own=(perl -e 'syscall(157); syscall(167, 36, 1, 0, 0, 0); exec @ARGV') ;;
-    esac
-  fi
-  "${own[@]}" bash "$0" "$token" supervise < /dev/null > /dev/null 2>&1 4>&- &
+  supervise < /dev/null > /dev/null 2>&1 4>&- &
   printf '%s\n' "$!" > "$base.supervisor"
-  if ((wait > 0)) && [[ ! -f $base.status ]]; then
-    printf -v wait '%d.%03d' $((wait / 1000)) $((wait % 1000))
-    read -r -t "$wait" -u 4
-  elif ((wait == 0)); then
-    exit 0
-  fi
+  ((wait > 0)) || exit 0
+  printf -v wait '%d.%03d' $((wait / 1000)) $((wait % 1000))
+  heard "$wait"
   if [[ $answer == exit ]]; then
     state
     case $status in

@@ -29,18 +29,18 @@ constexpr int kDenied = 82;
 // bytes.
 constexpr char kReceive[] = R"sh(
 [ ! -d "$1" ] || exit 82
-[ -d "$(dirname -- "$1")" ] || exit 81
-{ exec 4> "$1"; } 2> /dev/null || exit 82
+case $1 in */*) folder=${1%/*} ;; *) folder=. ;; esac
+[ -d "${folder:-/}" ] || exit 81
+command exec 4> "$1" || exit 82
 printf '\n%s\n' "$2" >&3
-head -c "$3" <&3 >&4 || exit 84
-[ ! -f "$1" ] || [ "$(stat -L -c %s -- "$1")" = "$3" ] || exit 84
+exec head -c "$3" <&3 >&4
 )sh";
 constexpr char kSend[] = R"sh(
 [ -f "$1" ] || exit 81
-{ exec 4< "$1"; } 2> /dev/null || exit 82
-size=$(stat -L -c %s /dev/fd/4)
+command exec 4< "$1" || exit 82
+size=$(stat -L -c %s /proc/self/fd/0 <&4) || exit 84
 printf '\n%s %s\n' "$2" "$size" >&3
-head -c "$size" <&4 >&3
+exec head -c "$size" <&4 >&3
 )sh";
 
 // Over the agent, for guests that do not know the port; slow, because each byte passes the agent's JSON

@@ -25,12 +25,14 @@ constexpr char kPrelude[] = R"sh(unset HOME; HOME=~; export HOME; cd 2> /dev/nul
 )sh";
 
 // As root: opens the port that only root may open, then becomes the user. The words are the user, the shell
-// text and its own words.
+// text and its own words. /bin/sh, which starts in half the time of bash.
 constexpr char kOpenPort[] = R"sh(
 port=/dev/virtio-ports/org.sallyport-vmrun.copy.0
 [ -c "$port" ] || exit 83
 { exec 3<> "$port"; } 2> /dev/null || exit 83
-exec /usr/sbin/chroot --userspec="$1:" / /bin/bash -c "${@:2}"
+user=$1
+shift
+exec /usr/sbin/chroot --userspec="$user:" / /bin/sh -c "$@"
 )sh";
 
 policy::Error tools_error(const std::string& path) {
@@ -128,8 +130,8 @@ Result<std::int64_t> GuestSession::start(const char* shell_text, const std::vect
   // chroot(1) to `/` is the lightest way to become a user with his groups; runuser(1) loads all of PAM each
   // time.
   std::vector<std::string> argv{"/usr/sbin/chroot", "--userspec=" + user_ + ":", "/", "/bin/bash", "-c"};
-  if (port == Port::copy) argv = {"/bin/bash", "-c", kOpenPort, "bash", user_};
-  argv.push_back(std::string(kPrelude) + shell_text);
+  if (port == Port::copy) argv = {"/bin/sh", "-c", kOpenPort, "sh", user_};
+  argv.push_back(port == Port::copy ? shell_text : std::string(kPrelude) + shell_text);
   argv.emplace_back("bash");
   argv.insert(argv.end(), words.begin(), words.end());
   const auto pid = agent_->start(argv, user_, input, after(kExchangeWait));
