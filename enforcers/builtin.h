@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "enforcers/input_gate.h"
-#include "enforcers/path_jail/jail.h"
+#include "enforcers/path_jail/jails.h"
 #include "enforcers/vmrun_allowlist.h"
 #include "policy/clock.h"
 #include "policy/enforcer.h"
@@ -14,8 +14,10 @@
 namespace enforcers {
 
 struct BuiltinParts {
-  std::shared_ptr<const Jail> transfer;  // null: every copy is refused, with `no_transfer` as reason
-  std::optional<policy::Error> no_transfer;
+  std::shared_ptr<const Jails> transfers = {};  // the transfer folder of each caller
+  std::shared_ptr<const Jail> transfer = {};  // without these, one for all; null: every copy is refused, with
+                                              // `no_transfer` as reason
+  std::optional<policy::Error> no_transfer = {};
   VmrunShapes vmrun;
   RemoteInput remote_input = RemoteInput::off;
   const policy::Inventory* inventory = nullptr;  // outlives the enforcers

@@ -11,9 +11,9 @@
 
 #include "audit/log.h"
 #include "enforcers/builtin.h"
-#include "enforcers/path_jail/jail.h"
 #include "gateway/call/calls.h"
 #include "gateway/call/copies.h"
+#include "gateway/call/transfers.h"
 #include "gateway/late_log.h"
 #include "gateway/settings/folder.h"
 #include "gateway/setup/setup.h"
@@ -65,6 +65,7 @@ struct World {
   NoSandboxes none;
   std::unique_ptr<policy::Engine> engine;
   std::unique_ptr<vmware::Machines> machines;
+  std::shared_ptr<const enforcers::Jails> transfers;
   std::unique_ptr<Copies> copies;
   std::unique_ptr<Calls> calls;
   std::vector<policy::Error> problems;
@@ -93,11 +94,12 @@ struct App::Parts {
     if (!compiled.program) next->problems.push_back(compiled.error());
     if (compiled.program) log.set_policy(compiled.program->digest().hex());
 
-    std::shared_ptr<const enforcers::Jail> jail;
-    if (next->problems.empty()) {
-      auto opened = enforcers::Jail::open(settings.transfer_dir);
+    if (next->problems.empty() && settings.deployment == Deployment::service) {
+      next->transfers = transfer_folders_of_users(settings.transfer_dir);
+    } else if (next->problems.empty()) {
+      auto opened = one_transfer_folder(settings.transfer_dir);
       if (opened) {
-        jail = std::move(*opened);
+        next->transfers = std::move(*opened);
       } else {
         next->problems.push_back(opened.error());
       }
@@ -112,8 +114,7 @@ struct App::Parts {
     if (next->problems.empty()) {
       next->machines = vmware::open_machines(executor, setup.machine, clock);
       parts.inventory = next->machines.get();
-      parts.enforcers = enforcers::builtin({.transfer = jail,
-                                            .no_transfer = std::nullopt,
+      parts.enforcers = enforcers::builtin({.transfers = next->transfers,
                                             .vmrun = shapes_of(setup.machine),
                                             .remote_input = settings.remote_input == Switch::on
                                                                 ? enforcers::RemoteInput::on
@@ -127,9 +128,8 @@ struct App::Parts {
       auto copies = Copies::open({.engine = next->engine.get(),
                                   .machines = next->machines.get(),
                                   .sink = &log,
-                                  .transfer = jail,
-                                  .staging = setup.machine.state + "/copies",
-                                  .transfer_name = settings.transfer_dir});
+                                  .transfers = next->transfers,
+                                  .staging = setup.machine.state + "/copies"});
       if (copies) {
         next->copies = std::move(*copies);
       } else {
@@ -170,6 +170,12 @@ struct App::Parts {
     }
   }
 
+  std::string transfer_folder_of(const std::shared_ptr<World>& at, const policy::Subject& who) const {
+    if (!at->transfers) return settings.transfer_dir;
+    const auto jail = at->transfers->of(who);
+    return jail ? (*jail)->root() : settings.transfer_dir;
+  }
+
   asio::any_io_executor executor;
   const Settings settings;
   policy::SystemClock clock;
@@ -203,7 +209,8 @@ asio::awaitable<Result<std::string>> App::status(policy::Caller caller) {
   Json json;
   json["version"] = SALLYPORT_VERSION;
   json["state_dir"] = parts_->settings.state_dir;
-  json["transfer_dir"] = parts_->settings.transfer_dir;
+  json["deployment"] = parts_->settings.deployment == Deployment::service ? "service" : "personal";
+  json["transfer_dir"] = parts_->transfer_folder_of(world, caller.who);
   json["audit_dir"] = parts_->settings.audit();
   json["clients"] = parts_->connected;
   json["kill_switch"] = parts_->stopped ? "on" : "off";
@@ -280,6 +287,8 @@ asio::awaitable<void> App::sweep() {
 void App::client_came(const policy::Subject& who) {
   ++parts_->connected;
   ++parts_->present[who.principal];
+  // So that files can be put there before the first copy; a copy says what is wrong with it.
+  if (parts_->world->transfers) (void)parts_->world->transfers->of(who);
 }
 
 void App::client_left(const policy::Subject& who) {
@@ -288,6 +297,14 @@ void App::client_left(const policy::Subject& who) {
   if (at == parts_->present.end()) return;
   parts_->last_seen[who.principal] = parts_->clock.since_boot();
   if (--at->second == 0) parts_->present.erase(at);
+}
+
+void App::note_refusal(const policy::Caller& caller, std::string_view what, const policy::Error& why) {
+  policy::Event event{.act = "call.refused", .level = "notice", .who = caller.who};
+  event.object["action"] = std::string(what);
+  event.object["code"] = why.code;
+  event.object["call"] = caller.id.call.text();
+  (void)parts_->log.note(event);
 }
 
 std::size_t App::clients() const { return parts_->connected; }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -35,6 +36,8 @@ class App final {
   boost::asio::awaitable<Result<std::string>> status(policy::Caller caller);
   // Decided like any action; then refuses every call and destroys all sandboxes, or lifts that.
   boost::asio::awaitable<Result<void>> kill_switch(policy::Caller caller, policy::KillSwitch::Position);
+  // For what the owner refuses before it becomes an action.
+  void note_refusal(const policy::Caller&, std::string_view what, const policy::Error&);
   // The engine in force, for what the owner itself carries out.
   policy::Engine& engine();
 

@@ -3,12 +3,16 @@
 #include <exception>
 #include <functional>
 #include <list>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include "gateway/cli/commands.h"
+#include "gateway/cli/completions.h"
+#include "gateway/cli/printable.h"
 #include "gateway/settings/field.h"
+#include "policy/diagnostic.h"
 
 namespace {
 
@@ -31,6 +35,10 @@ class CommandLine {
   }
 
   int parse_and_run(int argc, char** argv) {
+    if (const auto unknown = unknown_command(argc, argv)) {
+      std::fprintf(stderr, "sallyport: %s\n", unknown->c_str());
+      return 2;
+    }
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -77,9 +85,18 @@ class CommandLine {
     });
     daemon->add_option("--ready-fd", ready_fd_)->group("");
     daemon->add_flag("--stop", stop_, "End the running owner; sandboxes go on until their time is over");
-    auto* init = command(app_, "init", "Write a commented settings file and policy",
-                         [this] { return cli::init(sources_, folder_); });
+    auto* init =
+        command(app_, "init", "Write a commented settings file and policy, and make the base image", [this] {
+          return cli::init(sources_, folder_, no_image_ ? cli::InitImage::leave : cli::InitImage::build);
+        });
     init->add_option("folder", folder_, "Where to write them");
+    init->add_flag("--no-image", no_image_, "Leave the base image for later");
+    auto* doctor = command(app_, "doctor", "Look at everything, then make a sandbox and use it", [this] {
+      return cli::doctor(sources_, json_ ? cli::DoctorForm::json : cli::DoctorForm::text,
+                         quick_ ? cli::DoctorDepth::quick : cli::DoctorDepth::whole);
+    });
+    doctor->add_flag("--json", json_);
+    doctor->add_flag("--quick", quick_, "Make no sandbox");
     auto* status = command(app_, "status", "What is running, what is wrong",
                            [this] { return cli::status(sources_, json_); });
     status->add_flag("--json", json_);
@@ -175,7 +192,48 @@ class CommandLine {
     tools->add_flag("--markdown", markdown_);
     tools->add_flag("--json", json_);
     tools->add_flag("--digest", digest_, "SHA-256 of the list, to notice a change");
+    auto* completions = command(app_, "completions", "Completions for a shell: bash, zsh or fish", [this] {
+      const auto text = cli::completions(app_, text_);
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      return 0;
+    });
+    completions->add_option("shell", text_)->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
     command(app_, "settings", "The reference of all settings", [] { return cli::settings_reference(); });
+  }
+
+  // A word that stands where a command must and is none: what it is, and what there is instead.
+  std::optional<std::string> unknown_command(int argc, char** argv) const {
+    const CLI::App* at = &app_;
+    for (int i = 1; i < argc; ++i) {
+      const std::string word = argv[i];
+      if (word == "--") return std::nullopt;
+      if (word.starts_with("-")) {
+        const auto name = word.substr(0, word.find('='));
+        const auto* option = at->get_option_no_throw(name);
+        if (option == nullptr) option = app_.get_option_no_throw(name);
+        const bool takes_next =
+            option != nullptr && name.size() == word.size() && option->get_items_expected_min() > 0;
+        i += takes_next ? 1 : 0;
+        continue;
+      }
+      const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+      if (commands.empty()) return std::nullopt;
+      const CLI::App* next = nullptr;
+      std::vector<std::string_view> known;
+      std::string all;
+      for (const auto* one : commands) {
+        if (one->get_name() == word) next = one;
+        known.push_back(one->get_name());
+        all += (all.empty() ? "" : ", ") + one->get_name();
+      }
+      if (next == nullptr) {
+        const auto shown = cli::printable(word.substr(0, 60));
+        return "there is no command `" + (at == &app_ ? "" : at->get_name() + " ") + shown + "`" +
+               policy::suggestion(word, known) + "\nThe commands are: " + all;
+      }
+      at = next;
+    }
+    return std::nullopt;
   }
 
   static std::string join(const std::vector<std::string>& words) {
@@ -192,7 +250,8 @@ class CommandLine {
   std::vector<std::string> words_;
   std::int64_t timeout_ = 0, minutes_ = 0;
   int ready_fd_ = -1;
-  bool stop_ = false, json_ = false, raw_ = false, force_ = false, markdown_ = false, digest_ = false;
+  bool no_image_ = false, quick_ = false, stop_ = false, json_ = false, raw_ = false, force_ = false,
+       markdown_ = false, digest_ = false;
 };
 
 }  // namespace

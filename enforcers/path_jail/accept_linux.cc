@@ -27,8 +27,8 @@ constexpr std::int64_t kDay = 86'400;
 // Writes the tree of one archive below a folder that nobody else writes to.
 class TreeWriter final {
  public:
-  TreeWriter(const Descriptor& top, Resolver resolver, std::vector<std::string>& made)
-      : top_(top), resolver_(resolver), made_(made) {}
+  TreeWriter(const Descriptor& top, const Jail& jail, std::vector<std::string>& made)
+      : top_(top), jail_(jail), resolver_(jail.resolver()), made_(made) {}
 
   Result<void> folder(const std::string& path) { return enter(path); }
 
@@ -37,7 +37,7 @@ class TreeWriter final {
     const std::string parent = slash == std::string::npos ? "" : path.substr(0, slash);
     if (auto entered = enter(parent); !entered) return tl::unexpected(entered.error());
     Opened opened = open_beneath(here(), slash == std::string::npos ? path : path.substr(slash + 1),
-                                 O_WRONLY | O_CREAT | O_EXCL, executable ? 0755 : 0644, resolver_);
+                                 O_WRONLY | O_CREAT | O_EXCL, jail_.file_mode(executable), resolver_);
     if (opened.error != 0) return tl::unexpected<Error>(open_error(opened.error, kSubject));
     return std::move(opened.file);
   }
@@ -59,7 +59,7 @@ class TreeWriter final {
     while (from < path.size()) {
       const std::size_t end = std::min(path.find('/', from), path.size());
       const std::string name = path.substr(from, end - from);
-      if (::mkdirat(here(), name.c_str(), 0755) == 0) {
+      if (::mkdirat(here(), name.c_str(), jail_.folder_mode()) == 0) {
         made_.push_back(path.substr(0, end));
       } else if (errno != EEXIST) {
         return tl::unexpected<Error>(open_error(errno, kSubject));
@@ -73,6 +73,7 @@ class TreeWriter final {
   }
 
   const Descriptor& top_;
+  const Jail& jail_;
   Resolver resolver_;
   std::vector<std::string>& made_;
   std::vector<Level> levels_;
@@ -147,7 +148,7 @@ Result<Accepted> accept(const FetchProof& proof, int tar, const TarRules& rules,
   Accepted accepted;
   accepted.staging = std::move(*staging);
   const int private_folder = accepted.staging->handle().number();
-  if (::mkdirat(private_folder, "content", 0755) != 0) {
+  if (::mkdirat(private_folder, "content", proof.jail()->folder_mode()) != 0) {
     return tl::unexpected<Error>(open_error(errno, kSubject));
   }
   Opened content = open_beneath(private_folder, "content", O_PATH | O_DIRECTORY, 0, resolver);
@@ -156,7 +157,7 @@ Result<Accepted> accept(const FetchProof& proof, int tar, const TarRules& rules,
 
   DescriptorSource source(tar, deadline, stop);
   TarReader reader(source, rules);
-  TreeWriter tree(accepted.content, resolver, accepted.folders);
+  TreeWriter tree(accepted.content, *proof.jail(), accepted.folders);
   DiskRoom room(private_folder);
   while (true) {
     const auto entry = reader.next();

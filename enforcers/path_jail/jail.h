@@ -58,9 +58,11 @@ struct Destination {
 class Jail final {
  public:
   // `root` is an absolute path. Refused: a link, a folder of another user (other than root), a folder that
-  // others may write to.
+  // others may write to. With `shared_with`, one other user may, by an access control list that must give
+  // rights to nobody else; what is published in it is then theirs to change too.
   static Result<std::shared_ptr<const Jail>> open(const std::string& root,
-                                                  std::optional<Resolver> resolver = std::nullopt);
+                                                  std::optional<Resolver> resolver = std::nullopt,
+                                                  std::optional<std::uint32_t> shared_with = std::nullopt);
 
   // `path.root_changed` when the folder's name leads to another folder than it did at the start.
   Result<void> still_there() const;
@@ -76,15 +78,27 @@ class Jail final {
   const Descriptor& handle() const { return handle_; }
   Identity identity() const { return identity_; }
   Resolver resolver() const { return resolver_; }
+  // Modes of what is made in it.
+  unsigned folder_mode() const { return sharing_ == Sharing::with_one ? 0770 : 0755; }
+  unsigned file_mode(bool executable) const {
+    if (sharing_ == Sharing::with_one) return executable ? 0770 : 0660;
+    return executable ? 0755 : 0644;
+  }
 
  private:
-  Jail(std::string root, Descriptor handle, Identity identity, Resolver resolver)
-      : root_(std::move(root)), handle_(std::move(handle)), identity_(identity), resolver_(resolver) {}
+  enum class Sharing { with_nobody, with_one };
+  Jail(std::string root, Descriptor handle, Identity identity, Resolver resolver, Sharing sharing)
+      : root_(std::move(root)),
+        handle_(std::move(handle)),
+        identity_(identity),
+        resolver_(resolver),
+        sharing_(sharing) {}
 
   std::string root_;
   Descriptor handle_;
   Identity identity_;
   Resolver resolver_;
+  Sharing sharing_;
 };
 
 // Whether one of two existing folders is the other or lies below it, by what they are and not by their names.

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +36,32 @@ Descriptor open_root(const std::string& root) {
   return Descriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
+// The kernel's form of an access control list: a version, then entries (linux/posix_acl_xattr.h).
+struct AclEntry {
+  std::uint16_t tag;
+  std::uint16_t rights;
+  std::uint32_t id;
+};
+
+// Whether the list of a folder gives rights to its owner, to us and to one other user, and to nobody else.
+bool only_shared_with(int folder, std::uint32_t user) {
+  constexpr std::uint16_t kOwner = 0x01, kUser = 0x02, kMask = 0x10;
+  const Descriptor readable(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  char list[sizeof(std::uint32_t) + 16 * sizeof(AclEntry)];
+  if (!readable) return false;
+  const ssize_t size = ::fgetxattr(readable.number(), "system.posix_acl_access", list, sizeof list);
+  if (size < static_cast<ssize_t>(sizeof(std::uint32_t))) return false;
+  for (std::size_t at = sizeof(std::uint32_t); at + sizeof(AclEntry) <= static_cast<std::size_t>(size);
+       at += sizeof(AclEntry)) {
+    AclEntry entry{};
+    std::memcpy(&entry, list + at, sizeof entry);
+    const bool known = entry.tag == kOwner || entry.tag == kMask ||
+                       (entry.tag == kUser && (entry.id == user || entry.id == ::geteuid()));
+    if (!known && entry.rights != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<FileFacts> facts_of(const Descriptor& file, std::string_view subject) {
@@ -55,7 +82,8 @@ Result<FileFacts> facts_of(const Descriptor& file, std::string_view subject) {
   return found;
 }
 
-Result<std::shared_ptr<const Jail>> Jail::open(const std::string& root, std::optional<Resolver> resolver) {
+Result<std::shared_ptr<const Jail>> Jail::open(const std::string& root, std::optional<Resolver> resolver,
+                                               std::optional<std::uint32_t> shared_with) {
   std::string path = root;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   if (path.empty() || path.front() != '/') {
@@ -80,12 +108,17 @@ Result<std::shared_ptr<const Jail>> Jail::open(const std::string& root, std::opt
     return fail("path.root", "the transfer folder `" + path + "` belongs to uid " +
                                  std::to_string(facts.st_uid) + "; use a folder of the gateway's own user");
   }
-  if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  if (shared_with && !only_shared_with(handle.number(), *shared_with)) {
+    return fail("path.root", "the transfer folder `" + path + "` is open to others than uid " +
+                                 std::to_string(*shared_with) + "; have an administrator move it away");
+  }
+  if (!shared_with && (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return fail("path.root", "the transfer folder `" + path +
                                  "` may be written to by other users; run `chmod go-w` on it");
   }
   const Resolver chosen = resolver ? *resolver : probe_resolver(handle.number());
-  return std::shared_ptr<const Jail>(new Jail(path, std::move(handle), identity_of(facts), chosen));
+  return std::shared_ptr<const Jail>(new Jail(path, std::move(handle), identity_of(facts), chosen,
+                                              shared_with ? Sharing::with_one : Sharing::with_nobody));
 }
 
 Result<void> Jail::still_there() const {

@@ -57,7 +57,7 @@ Result<Present> look(const Descriptor& folder, const std::string& path, Resolver
 // Folders made on the way to a destination; taken away again unless the copy succeeds.
 class NewFolders final {
  public:
-  explicit NewFolders(Resolver resolver) : resolver_(resolver) {}
+  explicit NewFolders(const Jail& jail) : mode_(jail.folder_mode()), resolver_(jail.resolver()) {}
   ~NewFolders() {
     for (auto at = made_.rbegin(); !kept_ && at != made_.rend(); ++at) {
       (void)::unlinkat(at->parent.number(), at->name.c_str(), AT_REMOVEDIR);
@@ -69,7 +69,7 @@ class NewFolders final {
   // Makes `name` in `parent`, takes `parent` and gives the new folder. One that appeared meanwhile is as
   // good.
   Result<Descriptor> make(Descriptor parent, const std::string& name) {
-    const bool made = ::mkdirat(parent.number(), name.c_str(), 0755) == 0;
+    const bool made = ::mkdirat(parent.number(), name.c_str(), mode_) == 0;
     if (!made && errno != EEXIST) return refuse(errno);
     Opened opened = open_beneath(parent.number(), name, O_PATH | O_DIRECTORY, 0, resolver_);
     if (opened.error != 0) return refuse(opened.error);
@@ -83,6 +83,7 @@ class NewFolders final {
     Descriptor parent;
     std::string name;
   };
+  unsigned mode_;
   Resolver resolver_;
   std::vector<Made> made_;
   bool kept_ = false;
@@ -133,13 +134,15 @@ class Parents final {
   std::string path_;
 };
 
-Result<void> merge(const Accepted& accepted, const Descriptor& to, Resolver resolver) {
+Result<void> merge(const Accepted& accepted, const Descriptor& to, const Jail& jail) {
+  const Resolver resolver = jail.resolver();
   Parents sources(accepted.content, resolver);
   Parents targets(to, resolver);
   for (const auto& folder : accepted.folders) {
     const auto parent = targets.of(folder);
     if (!parent) return tl::unexpected(parent.error());
-    if (::mkdirat(*parent, name_of(folder).c_str(), 0755) != 0 && errno != EEXIST) return refuse(errno);
+    if (::mkdirat(*parent, name_of(folder).c_str(), jail.folder_mode()) != 0 && errno != EEXIST)
+      return refuse(errno);
   }
   for (const auto& file : accepted.files) {
     const auto from = sources.of(file.path);
@@ -166,7 +169,7 @@ Result<Published> publish_folder(const PublishProof& proof, const Accepted& acce
   const Resolver resolver = proof.jail().resolver();
   if (destination.present == Kind::file) return wrong_type(proof.path().text(), "file");
   Published published{proof.path().text(), accepted.survey.files, accepted.survey.bytes, 0};
-  NewFolders folders(resolver);
+  NewFolders folders(proof.jail());
   Descriptor at = std::move(destination.folder);
   const auto& components = proof.path().components();
   if (!destination.present) {
@@ -191,7 +194,7 @@ Result<Published> publish_folder(const PublishProof& proof, const Accepted& acce
   if (!replaced) return tl::unexpected(replaced.error());
   published.replaced = *replaced;
   folders.keep();
-  if (auto merged = merge(accepted, at, resolver); !merged) return tl::unexpected(merged.error());
+  if (auto merged = merge(accepted, at, proof.jail()); !merged) return tl::unexpected(merged.error());
   return published;
 }
 
@@ -211,7 +214,7 @@ Result<Published> publish_file(const PublishProof& proof, const Accepted& accept
     }
     components.push_back(guest.back());
   }
-  NewFolders folders(resolver);
+  NewFolders folders(proof.jail());
   auto at = again(destination.folder, resolver);
   if (!at) return tl::unexpected(at.error());
   for (std::size_t i = destination.existing; i + 1 < components.size(); ++i) {

@@ -13,7 +13,6 @@
 #include "enforcers/path_jail/accept.h"
 #include "enforcers/path_jail/pack.h"
 #include "enforcers/path_jail/publish.h"
-#include "enforcers/path_jail/staging.h"
 #include "enforcers/path_jail/survey.h"
 #include "gateway/call/staged.h"
 #include "gateway/tools/encode.h"
@@ -76,13 +75,17 @@ Copies::~Copies() { workers_->join(); }
 
 Result<std::unique_ptr<Copies>> Copies::open(Parts parts) {
   if (auto ready = empty_staging_folder(parts.staging); !ready) return tl::unexpected(ready.error());
-  if (auto swept = enforcers::sweep_staging(*parts.transfer); !swept) return tl::unexpected(swept.error());
   return std::unique_ptr<Copies>(new Copies(std::move(parts)));
 }
 
 Answer Copies::in(tools::CopyIn what, policy::Caller caller, std::stop_token stop) {
   using Surveyed = Result<enforcers::SurveyedTree>;
-  std::function<Surveyed()> look = [jail = parts_.transfer, path = what.host_path, stop]() -> Surveyed {
+  auto jail_of_caller = parts_.transfers->of(caller.who);
+  if (!jail_of_caller) {
+    note_refusal("copy_in", caller, jail_of_caller.error());
+    co_return tools::failed(jail_of_caller.error());
+  }
+  std::function<Surveyed()> look = [jail = *jail_of_caller, path = what.host_path, stop]() -> Surveyed {
     if (auto there = jail->still_there(); !there) return tl::unexpected(there.error());
     return enforcers::survey(*jail, path, {}, stop);
   };
@@ -177,6 +180,7 @@ Answer Copies::out(policy::FetchOut what, policy::Caller caller, std::stop_token
   if (const auto* ask = std::get_if<policy::Ask>(&judged)) co_return tools::refused(*ask);
   auto allowed = std::move(*std::get_if<policy::Grant<policy::PublishOut>>(&judged));
   const auto* place = allowed.proof<enforcers::PublishProof>();
+  const std::string root = place != nullptr ? place->jail().root() : std::string();
   using Placed = Result<enforcers::Published>;
   std::function<Placed()> publish = [place, accepted]() -> Placed {
     if (place == nullptr) return policy::fail("copy.unproved", "the path jail did not look at this copy");
@@ -193,7 +197,7 @@ Answer Copies::out(policy::FetchOut what, policy::Caller caller, std::stop_token
   outcome.details["skipped"] = accepted->skipped.count;
   (void)allowed.close(outcome);
 
-  tools::CopiedOut report{parts_.transfer_name + "/" + published->path, published->files, published->bytes};
+  tools::CopiedOut report{root + "/" + published->path, published->files, published->bytes};
   if (accepted->kind == enforcers::Kind::file && !accepted->files.empty()) {
     report.sha256 = accepted->files[0].digest.hex();
   }

@@ -8,7 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "enforcers/archive/tar_reader.h"
-#include "enforcers/path_jail/jail.h"
+#include "enforcers/path_jail/jails.h"
 #include "gateway/mcp/tool_result.h"
 #include "gateway/tools/decoded.h"
 #include "policy/engine.h"
@@ -29,9 +29,8 @@ class Copies final {
     policy::Engine* engine = nullptr;  // these outlive this
     vmware::Machines* machines = nullptr;
     policy::DecisionSink* sink = nullptr;
-    std::shared_ptr<const enforcers::Jail> transfer;
-    std::string staging;        // private folder for bytes on their way; emptied at start
-    std::string transfer_name;  // how results call the transfer folder
+    std::shared_ptr<const enforcers::Jails> transfers;
+    std::string staging;  // private folder for bytes on their way; emptied at start
   };
   static Result<std::unique_ptr<Copies>> open(Parts);
   ~Copies();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gateway/net/unix_socket.h"
+#include "gateway/owner/deployment.h"
 #include "gateway/owner/spawn.h"
 #include "gateway/settings/folder.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxLine = std::size_t{16} << 20;
 constexpr std::chrono::milliseconds kStart{10'000};
+constexpr std::chrono::milliseconds kServicePatience{5'000};
 
 }  // namespace
 
@@ -34,16 +36,27 @@ std::vector<std::string> same_settings(const Sources& sources) {
   return words;
 }
 
-Result<Descriptor> greet_owner(const Sources& sources, const Settings& settings, Hello::Kind kind,
-                               std::span<const int> descriptors, std::string name, std::string options) {
+namespace {
+
+Result<Descriptor> reach(const Sources& sources, const Settings& settings) {
+  auto service = find_service(settings, kServiceSocket, kServicePatience);
+  if (!service) return tl::unexpected(service.error());
+  if (*service) return std::move(**service);
   if (settings.state_dir.empty()) {
     return tl::unexpected(settings.problems.empty()
                               ? policy::Error{"settings.state_dir", "no place for state; set `state_dir`"}
                               : settings.problems.front());
   }
   if (auto made = make_private_folder(settings.state_dir); !made) return tl::unexpected(made.error());
-  auto connection = reach_owner(settings.state_dir, settings.socket_path(), own_executable(),
-                                same_settings(sources), kStart);
+  return reach_owner(settings.state_dir, settings.socket_path(), own_executable(), same_settings(sources),
+                     kStart);
+}
+
+}  // namespace
+
+Result<Descriptor> greet_owner(const Sources& sources, const Settings& settings, Hello::Kind kind,
+                               std::span<const int> descriptors, std::string name, std::string options) {
+  auto connection = reach(sources, settings);
   if (!connection) return connection;
   const Hello hello{kind, SALLYPORT_VERSION, settings.digest.hex(), std::move(name), std::move(options)};
   if (auto sent = send_greeting(connection->get(), hello.encode(), descriptors, kStart); !sent) {

@@ -26,6 +26,11 @@ Result<Descriptor> greet_owner(const Sources&, const Settings&, Hello::Kind,
                                std::span<const int> descriptors = {}, std::string name = {},
                                std::string options = {});
 
+// One greeting and its answer, one line of JSON. An answer that is an error is one.
+Result<nlohmann::json> ask_owner(const Sources&, Hello::Kind, std::chrono::milliseconds within,
+                                 std::span<const int> descriptors = {}, std::string name = {},
+                                 std::string options = {});
+
 // A session with the owner for commands: tool calls over the same door as an MCP client's, as transport
 // `cli`.
 class Client final {

@@ -16,8 +16,14 @@ int serve(const Sources&);
 int daemon(const Sources&, int ready_fd);
 int stop_daemon(const Sources&);
 
-int init(const Sources&, const std::string& folder);
+// Writes settings and policy, and builds the base image when there is none.
+enum class InitImage { build, leave };
+int init(const Sources&, const std::string& folder, InitImage);
 int status(const Sources&, bool json);
+// Looks at everything a sandbox needs, then makes one and uses it. 1 when something is wrong.
+enum class DoctorForm { text, json };
+enum class DoctorDepth { whole, quick };
+int doctor(const Sources&, DoctorForm, DoctorDepth);
 enum class KillSwitchPosition { on, off };
 int kill_switch(const Sources&, KillSwitchPosition);
 

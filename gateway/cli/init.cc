@@ -2,6 +2,8 @@
 
 #include "gateway/cli/client.h"
 #include "gateway/cli/commands.h"
+#include "gateway/image/images.h"
+#include "gateway/owner/deployment.h"
 #include "gateway/settings/field.h"
 #include "gateway/settings/folder.h"
 #include "gateway/setup/setup.h"
@@ -13,7 +15,7 @@ namespace {
 std::string commented_settings(const std::string& policy_file) {
   std::string text =
       "# Sallyport's settings. A line without `#` in front is in force; the others show what holds anyway.\n"
-      "# `sallyport settings` explains each; `sallyport status` says whether all is well.\n"
+      "# `sallyport settings` explains each; `sallyport doctor` says whether all is well.\n"
       "sallyport: settings/v1\n\n"
       "# What agents may do. `sallyport policy check` tells about mistakes.\n"
       "policy: [\"" +
@@ -39,7 +41,19 @@ Result<void> write_new(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-int init(const Sources& sources, const std::string& named) {
+int init(const Sources& sources, const std::string& named, InitImage image) {
+  if (named.empty()) {
+    const auto service = find_service(load_settings(sources), kServiceSocket, std::chrono::seconds(2));
+    if (!service) return complain(service.error());
+    if (*service) {
+      std::printf(
+          "The Sallyport service runs on this computer; its administrator's settings and policy hold.\n"
+          "`sallyport status` names your transfer folder.\n\n"
+          "For Claude Code:\n\n  claude mcp add sallyport -- %s serve\n",
+          own_executable().c_str());
+      return 0;
+    }
+  }
   std::string folder = named;
   if (folder.empty()) {
     const auto at = sources.environment.find("XDG_CONFIG_HOME");
@@ -62,7 +76,13 @@ int init(const Sources& sources, const std::string& named) {
   const auto settings = load_settings(now);
   std::printf("transfer %s\nstate    %s\nlog      %s\n", settings.transfer_dir.c_str(),
               settings.state_dir.c_str(), settings.audit().c_str());
-  const auto setup = look_around(settings);
+  auto setup = look_around(settings);
+  const bool own_image = settings.base_vmx.empty() && !is_regular_file(default_image_vmx());
+  if (own_image && image == InitImage::build) {
+    std::printf("image    making the base image, once; this takes some minutes\n");
+    std::fflush(stdout);
+    if (image_build(now, "debian-12", {}) == 0) setup = look_around(settings);
+  }
   for (const auto& problem : setup.problems) {
     std::printf("to do    %s%s%s\n", problem.where.c_str(), problem.where.empty() ? "" : ": ",
                 problem.message.c_str());

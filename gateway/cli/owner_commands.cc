@@ -6,6 +6,7 @@
 #include "gateway/cli/commands.h"
 #include "gateway/image/images.h"
 #include "gateway/net/unix_socket.h"
+#include "gateway/owner/deployment.h"
 #include "gateway/owner/owner.h"
 #include "gateway/owner/spawn.h"
 #include "gateway/settings/folder.h"
@@ -16,10 +17,10 @@ namespace {
 using Json = nlohmann::json;
 constexpr std::size_t kMaxAnswer = std::size_t{1} << 20;
 
-// One greeting, one line back.
+}  // namespace
+
 Result<Json> ask_owner(const Sources& sources, Hello::Kind kind, std::chrono::milliseconds within,
-                       std::span<const int> descriptors = {}, std::string name = {},
-                       std::string options = {}) {
+                       std::span<const int> descriptors, std::string name, std::string options) {
   auto owner =
       greet_owner(sources, load_settings(sources), kind, descriptors, std::move(name), std::move(options));
   if (!owner) return tl::unexpected(owner.error());
@@ -33,16 +34,30 @@ Result<Json> ask_owner(const Sources& sources, Hello::Kind kind, std::chrono::mi
   return answer;
 }
 
-}  // namespace
-
 int daemon(const Sources& sources, int ready_fd) {
   auto settings = load_settings(sources);
+  if (settings.deployment == Deployment::automatic) {
+    // Two owners on one computer are a person's choice, never an accident.
+    const auto service = find_service(settings, kServiceSocket, {});
+    if (!service) return complain(service.error());
+    if (*service) {
+      return complain(policy::Error{"service.running",
+                                    "the Sallyport service runs on this computer; use it, or set "
+                                    "SALLYPORT_DEPLOYMENT=personal for an owner of your own"});
+    }
+  }
   if (settings.state_dir.empty()) return complain(settings.problems.front());
   return run_owner(std::move(settings), ready_fd);
 }
 
 int stop_daemon(const Sources& sources) {
   const auto settings = load_settings(sources);
+  const auto service = find_service(settings, kServiceSocket, {});
+  if (!service) return complain(service.error());
+  if (*service || settings.deployment == Deployment::service) {
+    return complain(
+        policy::Error{"service.administrator", "the service is stopped by `systemctl stop sallyport`"});
+  }
   if (settings.state_dir.empty()) return complain(settings.problems.front());
   auto owner = connect_unix(settings.socket_path());
   if (!owner) {

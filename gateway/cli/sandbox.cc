@@ -4,6 +4,7 @@
 
 #include "gateway/cli/client.h"
 #include "gateway/cli/commands.h"
+#include "gateway/cli/printable.h"
 
 namespace gateway::cli {
 namespace {
@@ -11,22 +12,6 @@ namespace {
 using Json = nlohmann::json;
 constexpr std::chrono::minutes kLong{70};
 constexpr std::chrono::seconds kShort{60};
-
-// Guest bytes never reach a terminal as they are: escape sequences could rewrite what the reader sees.
-std::string printable(const std::string& text) {
-  std::string out;
-  char escaped[8];
-  for (const char c : text) {
-    const auto u = static_cast<unsigned char>(c);
-    if ((u < 0x20 && c != '\n' && c != '\t') || u == 0x7F) {
-      std::snprintf(escaped, sizeof escaped, "\\x%02x", u);
-      out += escaped;
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out;
-}
 
 // Calls one tool; on success hands its structured result on.
 template <class Then>

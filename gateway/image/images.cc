@@ -43,6 +43,8 @@ Result<policy::Grant<A>> granted(policy::Verdict<A> verdict) {
 }  // namespace
 
 std::string images_folder() {
+  if (const char* named = std::getenv("SALLYPORT_IMAGES_DIR"); named != nullptr && named[0] == '/')
+    return named;
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const std::string base = cache != nullptr && cache[0] == '/' ? cache : home_folder() + "/.cache";
   return base + "/sallyport/images";

@@ -11,7 +11,8 @@
 
 namespace gateway {
 
-// Where base images are built and looked for: $XDG_CACHE_HOME/sallyport/images or ~/.cache/sallyport/images.
+// Where base images are built and looked for: $SALLYPORT_IMAGES_DIR, $XDG_CACHE_HOME/sallyport/images or
+// ~/.cache/sallyport/images.
 std::string images_folder();
 
 struct ImageInfo {

@@ -22,8 +22,10 @@ inline constexpr std::size_t kMaxSocketPath = 100;
 // that makes it the only one who may do that. Code: socket.path when the path is too long, socket.listen
 // otherwise.
 Result<Descriptor> listen_unix(const std::string& path);
+// The same, open to the members of a group too (0660). We must be one of them.
+Result<Descriptor> listen_unix(const std::string& path, std::uint32_t group);
 
-// Connects; an owner that is not there is the code socket.absent.
+// Connects. Codes: socket.absent when nobody listens there, socket.denied when this user may not connect.
 Result<Descriptor> connect_unix(const std::string& path);
 
 // Who is at the other end, as the kernel says (SO_PEERCRED). The pid may be gone by now.

@@ -66,6 +66,16 @@ Result<Descriptor> listen_unix(const std::string& path) {
   return socket;
 }
 
+Result<Descriptor> listen_unix(const std::string& path, std::uint32_t group) {
+  auto socket = listen_unix(path);
+  // Only we may write to the socket's folder, so the name still leads to what was just made.
+  if (socket &&
+      (::chown(path.c_str(), static_cast<uid_t>(-1), group) != 0 || ::chmod(path.c_str(), 0660) != 0)) {
+    return system_error("socket.listen", "cannot open the service's socket to its group");
+  }
+  return socket;
+}
+
 Result<Descriptor> connect_unix(const std::string& path) {
   const auto address = address_of(path);
   if (!address) return tl::unexpected(address.error());
@@ -73,6 +83,7 @@ Result<Descriptor> connect_unix(const std::string& path) {
   if (!socket) return system_error("socket.connect", "cannot make a socket");
   if (::connect(socket.get(), generic(*address), sizeof *address) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED) return policy::fail("socket.absent", "no owner is running");
+    if (errno == EACCES || errno == EPERM) return system_error("socket.denied", "cannot reach the owner");
     return system_error("socket.connect", "cannot reach the owner");
   }
   return socket;

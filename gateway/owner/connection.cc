@@ -26,6 +26,8 @@ struct Connection::State : std::enable_shared_from_this<Connection::State> {
   }
 
   void take(std::string_view line) {
+    // A line of nothing asks for nothing: clients end with one, and keep a connection warm with them.
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
     auto fed = session.feed(line);
     if (auto* answer = std::get_if<mcp::Answer>(&fed)) {
       send(std::move(answer->line));

@@ -28,11 +28,15 @@ tl::unexpected<policy::Error> malformed() {
 
 }  // namespace
 
-std::string Hello::encode() const {
-  nlohmann::json json{{"version", version}, {"settings", settings}};
+std::string_view spelling(Hello::Kind kind) {
   for (const auto& [value, text] : kKinds) {
-    if (value == kind) json["kind"] = text;
+    if (value == kind) return text;
   }
+  return "";
+}
+
+std::string Hello::encode() const {
+  nlohmann::json json{{"version", version}, {"settings", settings}, {"kind", spelling(kind)}};
   if (!name.empty()) json["name"] = name;
   if (!options.empty()) json["options"] = options;
   return json.dump();

@@ -30,5 +30,6 @@ struct Hello {
   std::string encode() const;
   static Result<Hello> parse(std::string_view line);
 };
+std::string_view spelling(Hello::Kind);
 
 }  // namespace gateway

@@ -38,6 +38,7 @@ constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds kGreetingTime{5};
 constexpr std::chrono::seconds kSweep{5};
 constexpr std::size_t kMaxConnections = 200;
+constexpr std::size_t kMaxConnectionsOfUser = 50;  // of the service
 
 class Owner final {
  public:
@@ -77,7 +78,7 @@ class Owner final {
 
   asio::awaitable<void> welcome(std::shared_ptr<Socket> socket) {
     const auto peer = peer_of(socket->native_handle());
-    if (!peer || peer->uid != own_user()) co_return;
+    if (!peer || !may_connect(*peer)) co_return;
     Greeting so_far;
     std::string rest;
     asio::steady_timer deadline(context_, kGreetingTime);
@@ -104,6 +105,39 @@ class Owner final {
     co_await attend(socket, *hello, std::move(so_far.descriptors), *peer, std::move(rest));
   }
 
+  bool is_service() const { return settings_.deployment == Deployment::service; }
+
+  // Personal: only our own user. The service: whom the socket's group lets in, but never our own user, as
+  // which machines run that a guest may have broken out into.
+  bool may_connect(const Peer& peer) const { return (peer.uid == own_user()) != is_service(); }
+
+  // What concerns every user is for the computer's administrator; a personal owner has one user.
+  std::optional<policy::Error> not_for(const Peer& peer, Hello::Kind kind) const {
+    if (!is_service()) return std::nullopt;
+    switch (kind) {
+      case Hello::Kind::serve:
+      case Hello::Kind::cli:
+      case Hello::Kind::status:
+        return std::nullopt;
+      case Hello::Kind::kill_switch_on:
+      case Hello::Kind::kill_switch_off:
+        if (peer.uid == 0) return std::nullopt;
+        return policy::Error{
+            "service.administrator",
+            "the service's kill switch is for root: it concerns every user; destroy your own "
+            "sandboxes with `sallyport sandbox rm`"};
+      case Hello::Kind::stop:
+        return policy::Error{"service.administrator", "the service is stopped by `systemctl stop sallyport`"};
+      case Hello::Kind::image_build:
+      case Hello::Kind::image_remove:
+        return policy::Error{"service.administrator",
+                             "the service's images are made by an administrator: run "
+                             "`/usr/lib/sallyport/service-image` as root, or build one of your own with "
+                             "SALLYPORT_DEPLOYMENT=personal"};
+    }
+    return std::nullopt;
+  }
+
   policy::Subject subject_of(const Peer& peer, policy::Transport transport) const {
     policy::Subject subject;
     subject.principal = policy::PrincipalId{"uid:" + std::to_string(peer.uid)};
@@ -120,6 +154,11 @@ class Owner final {
     const auto serving = hello.kind == Hello::Kind::serve;
     auto subject = subject_of(peer, serving ? policy::Transport::stdio : policy::Transport::cli);
     const auto mismatch = difference(hello);
+    if (const auto refused = not_for(peer, hello.kind)) {
+      app_.note_refusal({subject, {policy::CallId::random(), {}, {}}}, spelling(hello.kind), *refused);
+      answer_result(*socket, tl::unexpected(*refused));
+      co_return;
+    }
     switch (hello.kind) {
       case Hello::Kind::serve:
         if (descriptors.size() != 2) co_return;
@@ -184,7 +223,8 @@ class Owner final {
                            "the running owner is version " SALLYPORT_VERSION " and this program is " +
                                hello.version.substr(0, 20) + "; run `sallyport daemon --stop` and try again"};
     }
-    if (hello.settings != settings_.digest.hex()) {
+    // With the service its own settings hold, whatever its clients have.
+    if (!is_service() && hello.settings != settings_.digest.hex()) {
       return policy::Error{
           "owner.settings",
           "the running owner of this state folder was started with other settings; run `sallyport "
@@ -196,6 +236,9 @@ class Owner final {
   asio::awaitable<void> serve(std::shared_ptr<Socket> control, Descriptor in, Descriptor out,
                               policy::Subject subject, std::optional<policy::Error> mismatch,
                               std::string early) {
+    // One user must not be able to shut out the others.
+    if (is_service() && users_[*subject.uid] >= kMaxConnectionsOfUser) co_return;
+    ++users_[*subject.uid];
     const auto key = ++last_connection_;
     Connection::Parts parts;
     parts.executor = context_.get_executor();
@@ -216,6 +259,7 @@ class Owner final {
     co_await connection->serve();
     app_.client_left(subject);
     connections_.erase(key);
+    if (--users_[*subject.uid] == 0) users_.erase(*subject.uid);
     boost::system::error_code ignored;
     if (control && control->is_open()) answer_line(*control, "done");
     if (control) control->close(ignored);
@@ -234,7 +278,8 @@ class Owner final {
     while (!stopping_) {
       co_await app_.sweep();
       const auto now = std::chrono::steady_clock::now();
-      if (!connections_.empty() || app_.sandboxes() > 0 || busy_ > 0) idle_since_ = now;
+      // What starts the service decides when it ends.
+      if (is_service() || !connections_.empty() || app_.sandboxes() > 0 || busy_ > 0) idle_since_ = now;
       if (now - idle_since_ >= settings_.idle_exit) {
         stop();
         break;
@@ -287,11 +332,19 @@ class Owner final {
   asio::signal_set signals_;
   asio::steady_timer sweep_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
+  std::map<std::uint32_t, std::size_t> users_;  // connections of each
   std::uint64_t last_connection_ = 0;
   std::chrono::steady_clock::time_point idle_since_;
   int busy_ = 0;
   bool stopping_ = false;
 };
+
+Result<Descriptor> listen(const Settings& settings) {
+  if (settings.deployment != Deployment::service) return listen_unix(settings.socket_path());
+  const auto group = group_number(settings.service_group);
+  if (!group) return tl::unexpected(group.error());
+  return listen_unix(settings.socket_path(), *group);
+}
 
 }  // namespace
 
@@ -312,7 +365,7 @@ int run_owner(Settings settings, int ready_fd) {
     spdlog::error("{}", lock.error().message);
     return 1;
   }
-  auto listening = listen_unix(settings.socket_path());
+  auto listening = listen(settings);
   if (!listening) {
     spdlog::error("{}", listening.error().message);
     return 1;

@@ -86,6 +86,24 @@ Result<void> password_into(Secret& to, Text text) {
 }
 
 const Field kFields[] = {
+    {"deployment", "", "text", "automatic",
+     "`personal`: an owner process of this user's own. `service`: the system's service. `automatic`: the "
+     "service where one runs.",
+     [](Settings& s, Text t) -> Result<void> {
+       if (t == "automatic") {
+         s.deployment = Deployment::automatic;
+       } else if (t == "personal") {
+         s.deployment = Deployment::personal;
+       } else if (t == "service") {
+         s.deployment = Deployment::service;
+       } else {
+         return policy::fail("settings.deployment", "must be `automatic`, `personal` or `service`");
+       }
+       return {};
+     }},
+    {"service_group", "", "text", "sallyport-users",
+     "Members of this group may connect to the service. Read by the service only.",
+     [](Settings& s, Text t) { return name_into(s.service_group, t); }},
     {"vmrun", "VMRUN_PATH", "path", "VMware's when base_vmx is set and it is installed, else the stand-in",
      "The vmrun program that drives the virtual machines.",
      [](Settings& s, Text t) { return path_into(s.vmrun, t); }},

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gateway/net/descriptor.h"
@@ -30,14 +32,34 @@ bool is_regular_file(const std::string& path);
 bool is_folder(const std::string& path);
 bool is_executable(const std::string& path);
 std::vector<std::string> folders_below(const std::string& folder);  // names, sorted, not recursive
-std::vector<std::string> files_below(const std::string& folder,
-                                     const std::string& suffix);  // sorted, not recursive
-Result<void> remove_tree(const std::string& path);                // never follows a link
+Result<void> remove_tree(const std::string& path);                  // never follows a link
 Result<void> remove_file(const std::string& path);
 
 // An exclusive lock (flock(2)) on a file, held as long as the descriptor lives; taken by somebody else:
 // lock.held.
 Result<Descriptor> take_lock(const std::string& path);
+
+// Names of files with this ending directly in a folder that rules over others, sorted. Nothing is skipped:
+// what is no plain file, does not belong to `trusted` or may be written by others is an error, and so is a
+// folder like that or one that cannot be read. No folder at all: no files. Codes: folder.unreadable,
+// file.untrusted.
+Result<std::vector<std::string>> trusted_files_below(const std::string& folder, const std::string& suffix,
+                                                     std::uint32_t trusted);
+
+// A folder of ours that one other user may use as if it were theirs (an access control list, for what comes
+// into it too), and nobody else. Made when it is missing. Codes: folder.missing, folder.foreign, folder.acl.
+Result<void> make_shared_folder(const std::string& path, std::uint32_t user);
+
+// A new folder and a new file in a transfer folder, with the rights that it gives to what is made in it; the
+// umask has its say where it gives none.
+Result<void> make_exchange_folder(const std::string& path);
+Result<void> write_exchange_file(const std::string& path, std::string_view bytes);
+
+bool is_there(const std::string& path);  // under this name is something, a link that leads nowhere included
+// Bytes that an ordinary user may still write on the disk of an existing folder.
+Result<std::uint64_t> free_bytes(const std::string& folder);
+// The number of a group by its name, or the number itself. Code: group.unknown.
+Result<std::uint32_t> group_number(const std::string& name);
 
 std::string own_executable();  // absolute path of the running program
 std::string home_folder();     // $HOME, or the account's; empty when there is none

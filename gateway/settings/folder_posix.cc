@@ -148,17 +148,6 @@ bool is_executable(const std::string& path) {
   return is_regular_file(path) && ::access(path.c_str(), X_OK) == 0;
 }
 
-std::vector<std::string> files_below(const std::string& folder, const std::string& suffix) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::string path = at->path().string();
-    if (path.ends_with(suffix) && is_regular_file(path)) found.push_back(std::move(path));
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 std::vector<std::string> folders_below(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code error;

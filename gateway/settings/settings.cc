@@ -28,6 +28,7 @@ class Loader {
   explicit Loader(const Sources& sources) : sources_(sources) {}
 
   Settings load() {
+    choose_deployment();
     read_file();
     for (const auto& field : fields()) {
       if (!field.vmsandbox.empty()) from_environment(field, "VMSANDBOX_" + std::string(field.vmsandbox));
@@ -50,6 +51,16 @@ class Loader {
   }
 
  private:
+  // Before anything else: it says which file is read.
+  void choose_deployment() {
+    const auto flag = sources_.flags.find("deployment");
+    const auto* variable = set("SALLYPORT_DEPLOYMENT");
+    const std::string chosen = flag != sources_.flags.end() ? flag->second
+                               : variable != nullptr        ? *variable
+                                                            : "";
+    if (chosen == "service") settings_.deployment = Deployment::service;
+  }
+
   const std::string* set(std::string_view variable) const {
     const auto at = sources_.environment.find(variable);
     return at == sources_.environment.end() ? nullptr : &at->second;
@@ -135,6 +146,7 @@ class Loader {
   }
 
   std::string usual_config() const {
+    if (settings_.deployment == Deployment::service) return kServiceSettings;
     if (const auto* base = set("XDG_CONFIG_HOME"); base != nullptr && base->starts_with('/')) {
       return *base + "/sallyport/sallyport.yaml";
     }
@@ -148,6 +160,12 @@ class Loader {
   }
 
   void places() {
+    settings_.state_named = settings_.state_dir.empty() ? Switch::off : Switch::on;
+    if (settings_.deployment == Deployment::service) {
+      if (settings_.state_dir.empty()) settings_.state_dir = kServiceState;
+      if (settings_.transfer_dir.empty()) settings_.transfer_dir = kServiceTransfer;
+      return;
+    }
     const auto home = home_of_user();
     if (settings_.state_dir.empty()) {
       if (const auto* base = set("XDG_STATE_HOME"); base != nullptr && base->starts_with('/')) {
@@ -237,8 +255,9 @@ std::string settings_markdown() {
       "from\n"
       "vmware-sandbox-mcp), `SALLYPORT_*`, a flag. The file is what `--config` or `SALLYPORT_CONFIG` names, "
       "else\n"
-      "`$XDG_CONFIG_HOME/sallyport/sallyport.yaml` or `~/.config/sallyport/sallyport.yaml` when it exists. "
-      "It begins\n"
+      "`$XDG_CONFIG_HOME/sallyport/sallyport.yaml` or `~/.config/sallyport/sallyport.yaml` when it exists; "
+      "with `deployment: service`\n"
+      "by flag or variable it is `/etc/sallyport/sallyport.yaml`. It begins\n"
       "with `sallyport: settings/v1`; unknown names, repeated names and values of the wrong kind are errors "
       "with their\n"
       "line. A server with a wrong setting starts, lists its tools, and answers every call with what to "
@@ -263,7 +282,19 @@ std::string settings_markdown() {
            std::string(field.kind) + " | " + cell(field.preset) + " | " + cell(field.meaning) + " |\n";
   }
   out +=
-      "\n`SALLYPORT_CONFIG` and `--config` name the settings file itself. Names of other `SALLYPORT_*` "
+      "\nWhose owner process a command talks to is found in this order: what `deployment` says; an owner of "
+      "this user's own when\n"
+      "`state_dir` is set; the service when its socket `/run/sallyport/owner.sock` is there; else an owner "
+      "of "
+      "this user's own, started\n"
+      "when needed. A service that is there but does not let this user in, or does not answer, is an error "
+      "and "
+      "never a reason to start\n"
+      "an owner beside it. With the service its own settings hold, and a client's are not used: see "
+      "[service.md](service.md).\n"
+      "\n`SALLYPORT_IMAGES_DIR` is the folder of base images (`$XDG_CACHE_HOME/sallyport/images` or "
+      "`~/.cache/sallyport/images`).\n"
+      "`SALLYPORT_CONFIG` and `--config` name the settings file itself. Names of other `SALLYPORT_*` "
       "variables, such as\n"
       "`SALLYPORT_VMRUN_DIR`, belong to the stand-in: see `vmware/standin/README.md`.\n";
   return out;

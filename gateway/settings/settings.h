@@ -32,17 +32,30 @@ class Secret final {
 
 enum class Switch { off, on };
 
+// Whose owner process a command talks to: the system's service, where one runs and nothing else was said; an
+// owner of this user's own; or that of the service, or none.
+enum class Deployment { automatic, personal, service };
+
+// Where the service listens, and what it reads.
+inline constexpr char kServiceSocket[] = "/run/sallyport/owner.sock";
+inline constexpr char kServiceSettings[] = "/etc/sallyport/sallyport.yaml";
+inline constexpr char kServiceState[] = "/var/lib/sallyport";
+inline constexpr char kServiceTransfer[] = "/var/lib/sallyport-transfer";
+
 // Everything that can be set. Paths are absolute.
 struct Settings {
-  std::string vmrun;     // empty: found by itself
-  std::string base_vmx;  // empty: the default image
-  std::vector<std::string> config_files;  // read, or read if they were there
+  Deployment deployment = Deployment::automatic;
+  std::string service_group = "sallyport-users";  // its members may connect to the service
+  Switch state_named = Switch::off;               // `state_dir` was set, and not found by itself
+  std::string vmrun;                              // empty: found by itself
+  std::string base_vmx;                           // empty: the default image
+  std::vector<std::string> config_files;          // read, or read if they were there
   std::string guest_password_file;
   std::string snapshot = "clean";
   std::string guest_user;    // empty: what the image says of itself
   Secret guest_password;     // empty: what the image says of itself
   std::string clones_dir;    // empty: <state_dir>/clones
-  std::string transfer_dir;  // empty: ~/sallyport-transfer
+  std::string transfer_dir;  // empty: ~/sallyport-transfer; of the service, the folder of each user's own
   std::string state_dir;
   std::string audit_dir;              // empty: <state_dir>/audit
   std::vector<std::string> policies;  // empty: the built-in default
@@ -64,7 +77,9 @@ struct Settings {
   // Over everything that was set, secrets through a digest: two processes with the same one mean the same.
   policy::Sha256 digest;
 
-  std::string socket_path() const { return state_dir + "/owner.sock"; }
+  std::string socket_path() const {
+    return deployment == Deployment::service ? kServiceSocket : state_dir + "/owner.sock";
+  }
   std::string clones() const { return clones_dir.empty() ? state_dir + "/clones" : clones_dir; }
   std::string audit() const { return audit_dir.empty() ? state_dir + "/audit" : audit_dir; }
   // What policy may read as `settings.<name>`.

@@ -181,7 +181,7 @@ class Look {
 
 Setup look_around(const Settings& settings) { return Look(settings).take(); }
 
-PolicyFiles read_policies(const Settings& settings) {
+PolicyFiles read_policies(const Settings& settings, const std::string& system_folder, std::uint32_t trusted) {
   PolicyFiles files;
   const auto add = [&](const std::string& path, std::optional<policy::Tier> tier) {
     auto text = read_small_file(path, kMaxPolicy);
@@ -191,7 +191,11 @@ PolicyFiles read_policies(const Settings& settings) {
       files.problems.push_back(text.error());
     }
   };
-  for (const auto& path : files_below(kSystemPolicies, ".yaml")) add(path, policy::Tier::org);
+  if (const auto found = trusted_files_below(system_folder, ".yaml", trusted)) {
+    for (const auto& path : *found) add(path, policy::Tier::org);
+  } else {
+    files.problems.push_back(found.error());
+  }
   for (const auto& path : settings.policies) add(path, std::nullopt);
   if (settings.policies.empty()) {
     files.sources.push_back({"default.yaml", std::string(policy::default_policy_text()), std::nullopt});
