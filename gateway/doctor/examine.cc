@@ -69,7 +69,7 @@ void tools(const Setup& setup, const Host& host, Report& report) {
 
 void accelerator(const Setup& setup, const Host& host, Report& report) {
   if (!is_standin(setup.machine.vmrun)) return;
-  switch (access_of(host.kvm)) {
+  switch (host.access(host.kvm)) {
     case Access::usable:
       report.add({"accelerator", Health::good,
                   host.kvm + " may be used; KVM runs the machines if a guest boots with it"});
@@ -110,12 +110,13 @@ void policies(const Settings& settings, const Host& host, Report& report) {
   for (const auto& one : files.problems) {
     report.add({"policy", Health::bad, one.message, "mend the file; until then every call is refused"});
   }
+  if (!files.problems.empty()) return;
   const auto compiled = policy::compile(files.sources, settings.facts());
   for (const auto& one : compiled.diagnostics) {
     report.add({"policy", compiled.program ? Health::notice : Health::bad, one.format(),
                 "`sallyport policy check FILE` shows the place"});
   }
-  if (compiled.program && files.problems.empty()) {
+  if (compiled.program) {
     report.add({"policy", Health::good,
                 "`" + compiled.program->name() + "` of " + std::to_string(files.sources.size()) +
                     (files.sources.size() == 1 ? " file" : " files") + ", its tests hold"});

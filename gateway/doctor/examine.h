@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "gateway/doctor/program.h"
 #include "gateway/doctor/report.h"
 #include "gateway/settings/settings.h"
 #include "gateway/setup/setup.h"
@@ -16,6 +17,7 @@ namespace gateway::doctor {
 struct Host {
   std::vector<std::string> program_folders;
   std::string kvm = "/dev/kvm";
+  Access (*access)(const std::string& device) = access_of;
   std::string user;                                   // name of who asks
   std::uint64_t least_free = std::uint64_t{1} << 30;  // bytes; less on a disk is a problem
   std::uint64_t enough_free = std::uint64_t{5} << 30;
