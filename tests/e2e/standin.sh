@@ -70,7 +70,9 @@ from=$(now_ms)
 expect '' 0 "clone with -snapshot=" -- v clone "$base" "$vm" linked -snapshot=clean -cloneName=one
 echo "       (clone took $(($(now_ms) - from)) ms)"
 expect 'Error: The file already exists' 255 "clone onto a machine" -- v clone "$base" "$vm" linked -snapshot=clean
-expect '' 0 "clone with -snapshot NAME" -- v clone "$base" "$work/two/two.vmx" linked -snapshot clean
+expect 'Error: The file is already in use' 255 "fault clone-busy" -- env VMRUN_FAULT=clone-busy "$vmrun" clone "$base" "$work/two/two.vmx" linked -snapshot clean
+expect '' 0 "clone with -snapshot NAME, the second" -- env VMRUN_FAULT=clone-busy "$vmrun" clone "$base" "$work/two/two.vmx" linked -snapshot clean
+expect 'Error: The file already exists' 255 "and the same again" -- v clone "$base" "$work/two/two.vmx" linked -snapshot clean
 expect 'Error: The snapshot does not exist' 255 "clone of a missing snapshot" -- v clone "$base" "$work/x/x.vmx" linked -snapshot=none
 expect 'Error: One of the parameters was invalid' 255 "clone to a relative path" -- v clone "$base" x/x.vmx linked -snapshot=clean
 expect 'Error: The operation is not supported for the specified parameters: it has clones' 255 "deleteVM of a base with clones" -- v deleteVM "$base"
@@ -90,7 +92,6 @@ expect 'Error: The virtual machine should not be powered on. It is already runni
 expect "Total running VMs: 1
 $vm" 0 "list shows it, its caller gone" -- v list
 expect 'Error: The VMware Tools are not running in the virtual machine: *' 255 "a guest operation while it boots" -- g runProgramInGuest "$vm" /bin/true
-expect 'Error: The operation is not supported for the specified parameters' 255 "snapshot of a running machine" -- v snapshot "$vm" live
 expect 'Error: The virtual machine should not be powered on. It is already running.' 255 "deleteVM of a running machine" -- v deleteVM "$vm"
 truth "a lock in VMware's layout" test -f "$vm.lck/M00001.lck"
 truth "Tools get running" tools_running
@@ -154,20 +155,59 @@ expect 'Total running VMs: 0' 0 "fault list-lags" -- env VMRUN_FAULT=list-lags=3
 expect 'installed' 0 "fault tools-late" -- env VMRUN_FAULT=tools-late=1 "$vmrun" checkToolsState "$vm"
 expect 'running' 0 "only so often" -- env VMRUN_FAULT=tools-late=1 "$vmrun" checkToolsState "$vm"
 
-expect '' 0 "stop soft" -- v stop "$vm" soft
+expect 'installed' 0 "fault tools-installed" -- env VMRUN_FAULT=tools-installed "$vmrun" checkToolsState "$vm"
+expect 'unknown' 0 "fault ip-unknown" -- env VMRUN_FAULT=ip-unknown "$vmrun" getGuestIPAddress "$vm"
+expect '*.*.*.*' 0 "fault ip-stale" -- env VMRUN_FAULT=ip-stale "$vmrun" getGuestIPAddress "$vm"
+expect "Total running VMs: 1
+$(tr a-zA-Z A-Za-z <<< "$vm")" 0 "fault path-case" -- env VMRUN_FAULT=path-case "$vmrun" list
+expect "Total running VMs: 1
+*/./one.vmx" 0 "fault path-spelling" -- env VMRUN_FAULT=path-spelling "$vmrun" list
+expect '*Usage: vmrun *Total running VMs: 1*' 0 "fault usage-mixed" -- env VMRUN_FAULT=usage-mixed "$vmrun" list
+from=$(now_ms)
+expect '*' 0 "fault hang=1" -- env VMRUN_FAULT=hang=1 "$vmrun" list
+truth "which takes a second" test $(($(now_ms) - from)) -ge 1000
+from=$(now_ms)
+expect '' 0 "fault quantum" -- env VMRUN_FAULT=quantum "$vmrun" -gu agent -gp "$password" runProgramInGuest "$vm" /bin/true
+truth "which takes a second" test $(($(now_ms) - from)) -ge 1000
+head -c 70000 /dev/urandom > "$work/sent"
+expect '' 0 "fault truncated-copy, in" -- env VMRUN_FAULT=truncated-copy "$vmrun" -gu agent -gp "$password" CopyFileFromHostToGuest "$vm" "$work/sent" /tmp/cut
+expect '' 0 "and out" -- env VMRUN_FAULT=truncated-copy=5 "$vmrun" -gu agent -gp "$password" CopyFileFromGuestToHost "$vm" /tmp/cut "$work/received"
+truth "is cut" cmp <(head -c 5 "$work/sent") "$work/received"
+
+# Killed in a suspend, sooner and later, vmrun leaves a machine that can be started and goes on.
+expect '' 0 "a mark in the guest's memory" -- g runProgramInGuest "$vm" /bin/sh -c "'echo > /dev/shm/mark'"
+for seconds in 0.05 0.3 0.7; do
+  timeout -s KILL "$seconds" "$vmrun" suspend "$vm" > /dev/null 2>&1
+  truth "start after a suspend was killed" eval '[[ $(v start "$vm" nogui) = "" || $(v list) = *"$vm"* ]]'
+  truth "Tools run" tools_running
+done
+expect 'The file exists.' 0 "the guest did not start anew" -- g fileExistsInGuest "$vm" /dev/shm/mark
+
+expect '' 0 "stop soft, fault stale-lck" -- env VMRUN_FAULT=stale-lck "$vmrun" stop "$vm" soft
 expect 'Total running VMs: 0' 0 "it is gone" -- v list
-truth "and so is its lock" test ! -e "$vm.lck"
+truth "but not its lock" test -e "$vm.lck/M00001.lck"
+expect 'Error: The file is already in use' 255 "which counts" -- env VMRUN_FAULT=stale-lck "$vmrun" start "$vm" nogui
 expect '' 0 "snapshot" -- v snapshot "$vm" first
 expect '' 0 "and another" -- v snapshot "$vm" second
 expect 'Error: A snapshot with the name already exists' 255 "and the same again" -- v snapshot "$vm" first
 expect $'Total snapshots: 2\nfirst\n\tsecond' 0 "listSnapshots showTree" -- v listSnapshots "$vm" showTree
-expect '' 0 "start on a chain of four layers, standard output held" -- timeout 60 "$vmrun" -T ws start "$vm" nogui
+printf 'ethernet0.present = "TRUE"\n' >> "$vm"
+expect '' 0 "start on a chain of four layers, a network and an old lock, standard output held" -- timeout 60 "$vmrun" -T ws start "$vm" nogui
 truth "Tools get running" tools_running
+address=$("$vmrun" getGuestIPAddress "$vm" -wait)
+expect '' 0 "suspend" -- v suspend "$vm"
+expect "$address" 0 "the address of a suspended machine is its old one" -- v getGuestIPAddress "$vm"
+truth "an address indeed" grep -qE '^10\.' <<< "$address"
+expect '' 0 "start of a suspended machine" -- v start "$vm" nogui
+truth "Tools run" tools_running
 expect 'The file exists.' 0 "what was written is there" -- g fileExistsInGuest "$vm" "/tmp/with space 70000"
 expect '' 0 "stop hard" -- v stop "$vm" hard
 expect 'Total running VMs: 0' 0 "it is gone" -- v list
+truth "and so is its lock" test ! -e "$vm.lck"
 truth "fault hold-stdout keeps the pipe open" bash -c "! VMRUN_FAULT=hold-stdout timeout 5 bash -c '\"$vmrun\" start \"$vm\" nogui | cat > /dev/null'"
-expect '' 0 "stop hard" -- v stop "$vm" hard
+kill -9 "$(sed -n 's/^executionID=//p' "$vm.lck/M00001.lck")"
+sleep 0.2
+expect 'Total running VMs: 0' 0 "a machine whose process was killed is off" -- v list
 expect '' 0 "deleteVM" -- v deleteVM "$vm"
 truth "leaves nothing" test ! -e "$work/one"
 

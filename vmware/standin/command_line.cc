@@ -1,7 +1,5 @@
 #include "vmware/standin/command_line.h"
 
-#include <cstddef>
-#include <iterator>
 #include <span>
 #include <utility>
 
@@ -13,52 +11,16 @@ namespace {
 
 using policy::fail;
 
-struct Grammar {
-  Command command;
-  std::string_view name;
-  Login login;
-  std::size_t min_words;  // after the .vmx, options taken out
-  std::size_t max_words;
-  std::string_view usage;
-};
-
-constexpr std::size_t kAny = 4096;
-
-constexpr Grammar kGrammar[] = {
-    {Command::list, "list", Login::not_needed, 0, 0, ""},
-    {Command::start, "start", Login::not_needed, 0, 1, "[gui|nogui]"},
-    {Command::stop, "stop", Login::not_needed, 0, 1, "[hard|soft]"},
-    {Command::list_snapshots, "listSnapshots", Login::not_needed, 0, 1, "[showTree]"},
-    {Command::snapshot, "snapshot", Login::not_needed, 1, 1, "Snapshot name"},
-    {Command::clone, "clone", Login::not_needed, 2, 2,
-     "Path to destination .vmx file full|linked [-snapshot=Snapshot Name] [-cloneName=Name]"},
-    {Command::delete_vm, "deleteVM", Login::not_needed, 0, 0, ""},
-    {Command::check_tools_state, "checkToolsState", Login::not_needed, 0, 0, ""},
-    {Command::run_program, "runProgramInGuest", Login::needed, 1, kAny,
-     "[-noWait] [-activeWindow] [-interactive] Complete-Path-To-Program [Program arguments]"},
-    {Command::file_exists, "fileExistsInGuest", Login::needed, 1, 1, "Path to file in guest"},
-    {Command::copy_to_guest, "CopyFileFromHostToGuest", Login::needed, 2, 2, "Path on host Path in guest"},
-    {Command::copy_from_guest, "CopyFileFromGuestToHost", Login::needed, 2, 2, "Path in guest Path on host"},
-    {Command::delete_file, "deleteFileInGuest", Login::needed, 1, 1, "Path in guest"},
-    {Command::capture_screen, "captureScreen", Login::needed, 1, 1, "Path on host"},
-    {Command::get_ip_address, "getGuestIPAddress", Login::not_needed, 0, 0, "[-wait]"},
-};
-
 bool same(std::string_view a, std::string_view b) { return vmware::compare_vmx_keys(a, b) == 0; }
 
-const Grammar& grammar_of(Command command) {
-  for (const Grammar& grammar : kGrammar) {
-    if (grammar.command == command) return grammar;
-  }
-  return kGrammar[0];
-}
+tl::unexpected<policy::Error> invalid() { return fail("parameter", std::string(texts::kInvalidParameter)); }
 
 // Takes `-name=value` or `-name value` at the front of `rest`; false when something else stands there.
 Result<bool> take_option(std::span<const std::string>& rest, std::string_view name,
                          std::optional<std::string>& into) {
   const std::string_view word = rest.front();
   if (same(word, name)) {
-    if (rest.size() < 2) return fail("parameter", std::string(texts::kInvalidParameter));
+    if (rest.size() < 2) return invalid();
     into = rest[1];
     rest = rest.subspan(2);
     return true;
@@ -76,17 +38,21 @@ Result<bool> choice(const std::vector<std::string>& words, std::string_view yes,
   if (words.empty()) return false;
   if (same(words[0], yes)) return true;
   if (same(words[0], no)) return false;
-  return fail("parameter", std::string(texts::kInvalidParameter));
+  return invalid();
+}
+
+bool takes_run_options(Command command) {
+  return command == Command::run_program || command == Command::run_script;
 }
 
 Result<> read_words(CommandLine& line, std::span<const std::string> rest) {
   while (!rest.empty()) {
     const std::string_view word = rest.front();
-    if (line.command == Command::run_program && line.words.empty() && word.starts_with("-")) {
+    if (takes_run_options(line.command) && line.words.empty() && word.starts_with("-")) {
       if (same(word, "-noWait")) {
         line.no_wait = true;
       } else if (!same(word, "-activeWindow") && !same(word, "-interactive")) {
-        return fail("parameter", std::string(texts::kInvalidParameter));
+        return invalid();
       }
       rest = rest.subspan(1);
       continue;
@@ -103,7 +69,7 @@ Result<> read_words(CommandLine& line, std::span<const std::string> rest) {
       auto clone_name = take_option(rest, "-cloneName", line.clone_name);
       if (!clone_name) return tl::unexpected(clone_name.error());
       if (*clone_name) continue;
-      return fail("parameter", std::string(texts::kInvalidParameter));
+      return invalid();
     }
     line.words.emplace_back(word);
     rest = rest.subspan(1);
@@ -111,23 +77,54 @@ Result<> read_words(CommandLine& line, std::span<const std::string> rest) {
   return {};
 }
 
-}  // namespace
-
-Login login_of(Command command) { return grammar_of(command).login; }
-
-std::string_view name_of(Command command) { return grammar_of(command).name; }
-
-std::optional<Command> command_named(std::string_view name) {
-  for (const Grammar& grammar : kGrammar) {
-    if (same(grammar.name, name)) return grammar.command;
+// The words that only choose: `start V nogui`, `stop V hard`, `clone V W full`.
+Result<> read_choices(CommandLine& line) {
+  Result<bool> chosen = false;
+  switch (line.command) {
+    case Command::start:
+      chosen = choice(line.words, "nogui", "gui");
+      break;
+    case Command::stop:
+    case Command::reset:
+    case Command::suspend:
+      chosen = choice(line.words, "hard", "soft");
+      line.hard = chosen.value_or(false);
+      break;
+    case Command::list_snapshots:
+      if (!line.words.empty() && !same(line.words[0], "showTree")) return invalid();
+      line.show_tree = !line.words.empty();
+      break;
+    case Command::delete_snapshot:
+      if (line.words.size() > 1 && !same(line.words[1], "andDeleteChildren")) return invalid();
+      line.and_children = line.words.size() > 1;
+      break;
+    case Command::clone:
+      if (!same(line.words[1], "full") && !same(line.words[1], "linked")) return invalid();
+      line.full = same(line.words[1], "full");
+      break;
+    case Command::read_variable:
+    case Command::write_variable:
+      if (!same(line.words[0], "guestVar") && !same(line.words[0], "runtimeConfig") &&
+          !same(line.words[0], "guestEnv")) {
+        return invalid();
+      }
+      break;
+    default:
+      break;
   }
-  return std::nullopt;
+  if (!chosen) return tl::unexpected(chosen.error());
+  return {};
 }
+
+}  // namespace
 
 Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
   if (words.empty()) return fail("usage", "");
   CommandLine line;
   std::span<const std::string> rest(words);
+  for (const std::string& word : words) {
+    if (word.size() > kMaxWord) return invalid();
+  }
   while (!rest.empty() && rest.front().starts_with("-")) {
     const std::string& flag = rest.front();
     if (flag != "-T" && flag != "-gu" && flag != "-gp" && flag != "-vp") {
@@ -142,49 +139,19 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
   }
   if (rest.empty()) return fail("usage", "");
 
-  const auto command = command_named(rest.front());
-  if (!command) return fail("usage.unknown", std::string(texts::kUnknownCommand) + rest.front());
-  line.command = *command;
+  const Verb* const verb = verb_named(rest.front());
+  if (verb == nullptr) return fail("usage.unknown", std::string(texts::kUnknownCommand) + rest.front());
+  line.command = verb->command;
   rest = rest.subspan(1);
-  const Grammar& grammar = grammar_of(*command);
-  if (*command != Command::list) {
-    if (rest.empty() || rest.front().empty()) return fail("parameter", std::string(texts::kInvalidParameter));
+  if (verb->target == Target::machine) {
+    if (rest.empty() || rest.front().empty()) return invalid();
     line.vmx = rest.front();
     rest = rest.subspan(1);
   }
   if (auto read = read_words(line, rest); !read) return tl::unexpected(read.error());
-  if (line.words.size() < grammar.min_words || line.words.size() > grammar.max_words) {
-    return fail("parameter", std::string(texts::kInvalidParameter));
-  }
-
-  Result<bool> chosen = false;
-  if (*command == Command::start) chosen = choice(line.words, "nogui", "gui");
-  if (*command == Command::stop) chosen = choice(line.words, "hard", "soft");
-  if (*command == Command::list_snapshots && !line.words.empty()) {
-    chosen = same(line.words[0], "showTree") ? Result<bool>(true)
-                                             : fail("parameter", std::string(texts::kInvalidParameter));
-  }
-  if (!chosen) return tl::unexpected(chosen.error());
-  line.hard = *command == Command::stop && *chosen;
-  line.show_tree = *command == Command::list_snapshots && *chosen;
-  if (*command == Command::clone && !same(line.words[1], "linked")) {
-    return fail("parameter",
-                std::string(same(line.words[1], "full") ? texts::kNotSupported : texts::kInvalidParameter));
-  }
+  if (line.words.size() < verb->min_words || line.words.size() > verb->max_words) return invalid();
+  if (auto read = read_choices(line); !read) return tl::unexpected(read.error());
   return line;
-}
-
-std::string usage_text() {
-  std::string text = "\n\nvmrun version " + std::string(texts::kVersion) +
-                     "\n\nUsage: vmrun [-T ws] [-vp PASSWORD] [-gu GUEST-USER] [-gp GUEST-PASSWORD] COMMAND "
-                     "[PARAMETERS]\n\nCommands:\n";
-  for (const Grammar& grammar : kGrammar) {
-    text += "  " + std::string(grammar.name);
-    if (grammar.command != Command::list) text += " Path-to-vmx-file";
-    if (!grammar.usage.empty()) text += " " + std::string(grammar.usage);
-    text += "\n";
-  }
-  return text;
 }
 
 }  // namespace standin

@@ -1,47 +1,31 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "policy/result.h"
+#include "vmware/standin/vocabulary.h"
 
 namespace standin {
 
 using policy::Result;
-
-enum class Command {
-  list,
-  start,
-  stop,
-  list_snapshots,
-  snapshot,
-  clone,
-  delete_vm,
-  check_tools_state,
-  run_program,
-  file_exists,
-  copy_to_guest,
-  copy_from_guest,
-  delete_file,
-  capture_screen,
-  get_ip_address,
-};
-
-enum class Login { needed, not_needed };
 
 // One vmrun command, its words checked for number and spelling but not for what they name.
 struct CommandLine {
   Command command = Command::list;
   std::optional<std::string> user;      // -gu
   std::optional<std::string> password;  // -gp
-  std::string vmx;                      // as given; empty only for `list`
+  std::string vmx;                      // as given; empty for a command about no machine
   std::vector<std::string> words;       // what follows the .vmx, options of the command taken out
-  bool no_wait = false;                 // runProgramInGuest -noWait
+  bool no_wait = false;                 // runProgramInGuest, runScriptInGuest -noWait
   bool show_tree = false;               // listSnapshots showTree
-  bool hard = false;                    // stop hard
+  bool hard = false;                    // stop, reset, suspend hard
   bool wait = false;                    // getGuestIPAddress -wait
+  bool full = false;                    // clone full
+  bool and_children = false;            // deleteSnapshot andDeleteChildren
   std::optional<std::string> snapshot;  // clone -snapshot
   std::optional<std::string> clone_name;
 };
@@ -51,11 +35,7 @@ struct CommandLine {
 // own words).
 Result<CommandLine> parse_command_line(const std::vector<std::string>& words);
 
-Login login_of(Command command);
-// VMware's spelling.
-std::string_view name_of(Command command);
-std::optional<Command> command_named(std::string_view name);
-
-std::string usage_text();
+// Fails on more than this in one word; a guest operation of VMware's holds 65 536 bytes.
+inline constexpr std::size_t kMaxWord = 128 << 10;
 
 }  // namespace standin

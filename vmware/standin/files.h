@@ -75,10 +75,17 @@ Result<> remove_file(const std::string& path);
 // True when it was empty and is gone.
 bool remove_empty_folder(const std::string& path);
 Result<> make_read_only(const std::string& path);
+Result<> make_writable(const std::string& path);
+// Of the file's content and its name.
+Result<> sync_file(const std::string& path);
 Result<> rename_file(const std::string& from, const std::string& to);
 // Copies at most `limit` bytes of a regular file to a temporary beside `to` and renames it there (over a
 // file).
 Result<> copy_file(const std::string& from, const std::string& to, std::uint64_t limit);
+// A regular file, for reading.
+Result<Fd> open_file(const std::string& path);
+// Syncs what was written to the file and gives it its final name.
+Result<> place_file(const Fd& fd, const std::string& from, const std::string& to);
 // A host file being written: appended to a temporary beside it, which takes its place (over a file) at
 // `finish` and vanishes with this object otherwise.
 class HostFile final {

@@ -221,6 +221,30 @@ Result<> make_read_only(const std::string& path) {
   return {};
 }
 
+Result<> make_writable(const std::string& path) {
+  if (chmod(path.c_str(), 0600) != 0) return io_failure(errno);
+  return {};
+}
+
+Result<> sync_file(const std::string& path) {
+  struct stat info{};
+  const auto fd = open_plain(path, info);
+  if (!fd) return tl::unexpected(fd.error());
+  if (fdatasync(fd->get()) != 0) return io_failure(errno);
+  const Fd folder(open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) (void)fsync(folder.get());
+  return {};
+}
+
+Result<Fd> open_file(const std::string& path) {
+  struct stat info{};
+  return open_plain(path, info);
+}
+
+Result<> place_file(const Fd& fd, const std::string& from, const std::string& to) {
+  return sync_and_rename(fd, from, to);
+}
+
 Result<> rename_file(const std::string& from, const std::string& to) {
   if (rename(from.c_str(), to.c_str()) != 0) return io_failure(errno);
   return {};

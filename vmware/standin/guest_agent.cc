@@ -119,6 +119,10 @@ Result<> GuestAgent::shut_down(Deadline deadline) {
   return channel_.send("{\"execute\":\"guest-shutdown\"}\n", deadline);
 }
 
+Result<> GuestAgent::reboot(Deadline deadline) {
+  return channel_.send("{\"execute\":\"guest-shutdown\",\"arguments\":{\"mode\":\"reboot\"}}\n", deadline);
+}
+
 Result<std::string> GuestAgent::address(Deadline deadline) {
   const auto interfaces = call(channel_, {{"execute", "guest-network-get-interfaces"}}, deadline);
   if (!interfaces) return tl::unexpected(interfaces.error());
@@ -131,7 +135,7 @@ Result<std::string> GuestAgent::address(Deadline deadline) {
     for (const json& address : addresses) {
       if (!address.is_object()) continue;
       const std::string text = text_of(address, "ip-address");
-      if (is_ipv4(text) && !text.starts_with("127.")) return text;
+      if (is_ipv4(text) && !text.starts_with("127.") && !text.ends_with(".1")) return text;
     }
   }
   return std::string();

@@ -31,9 +31,10 @@ class GuestAgent final {
                              std::string_view input, Deadline deadline);
   // Nothing while it runs. A result can be fetched once.
   Result<std::optional<GuestExit>> poll(std::int64_t pid, Deadline deadline);
-  // Asks the guest to power off.
+  // Asks the guest to power off, or to start anew.
   Result<> shut_down(Deadline deadline);
-  // The first IPv4 address that is not loopback; empty when there is none.
+  Result<> reboot(Deadline deadline);
+  // The first IPv4 address that is neither loopback nor a router's `.1`; empty when there is none.
   Result<std::string> address(Deadline deadline);
 
  private:

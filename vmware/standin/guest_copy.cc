@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <random>
@@ -5,6 +6,7 @@
 
 #include "vmware/standin/commands.h"
 #include "vmware/standin/guest_session.h"
+#include "vmware/standin/guest_status.h"
 #include "vmware/standin/json_channel.h"
 #include "vmware/standin/texts.h"
 
@@ -21,23 +23,25 @@ constexpr Millis kTurnWait{600000};  // another copy with the same machine
 constexpr Millis kStallWait{60000};  // not one byte moved
 constexpr Millis kPollEvery{100};
 
-// Shell texts of the guest, run as its user. What they exit with:
-constexpr int kAbsent = 81;
-constexpr int kDenied = 82;
+// Shell texts of the guest, run as its user. Only regular files are opened: a FIFO would keep its opener for
+// ever, a device has no end. The guest may put another file there between the look and the opening; then its
+// process stays, but not we.
 
 // Over the port: a line with our token, so that nothing left from an earlier copy is taken for ours, then the
-// bytes.
+// bytes, as many as were announced.
 constexpr char kReceive[] = R"sh(
-[ ! -d "$1" ] || exit 82
+[ ! -e "$1" ] || [ -f "$1" ] || exit 82
 case $1 in */*) folder=${1%/*} ;; *) folder=. ;; esac
 [ -d "${folder:-/}" ] || exit 81
 command exec 4> "$1" || exit 82
+[ -f /proc/self/fd/4 ] || exit 82
 printf '\n%s\n' "$2" >&3
 exec head -c "$3" <&3 >&4
 )sh";
 constexpr char kSend[] = R"sh(
 [ -f "$1" ] || exit 81
 command exec 4< "$1" || exit 82
+[ -f /proc/self/fd/4 ] || exit 81
 size=$(stat -L -c %s /proc/self/fd/0 <&4) || exit 84
 printf '\n%s %s\n' "$2" "$size" >&3
 exec head -c "$size" <&4 >&3
@@ -46,7 +50,7 @@ exec head -c "$size" <&4 >&3
 // Over the agent, for guests that do not know the port; slow, because each byte passes the agent's JSON
 // reader.
 constexpr char kWrite[] = R"sh(
-[ ! -d "$1" ] || exit 82
+[ ! -e "$1" ] || [ -f "$1" ] || exit 82
 [ -d "$(dirname -- "$1")" ] || exit 81
 cat > "$1" || exit 82
 )sh";
@@ -58,11 +62,15 @@ exec dd if="$1" bs=2097152 skip="$2" count=1 iflag=fullblock status=none
 )sh";
 
 Result<> check_status(int code) {
-  if (code == 0) return {};
   if (code == GuestSession::kNoPort) return fail("port", "the guest has no copy port");
-  if (code == kAbsent) return fail("guest.absent", std::string(texts::kFileNotFound));
-  if (code == kDenied) return fail("guest.denied", std::string(texts::kGuestPermission));
-  return fail("guest.failed", std::string(texts::kUnknownError));
+  return check_guest_status(code);
+}
+
+// `truncated-copy`: how much of that many bytes is copied.
+std::uint64_t copied_of(const Call& call, std::uint64_t size) {
+  const auto fault = call.faults.find(Faults::Kind::truncated_copy, call.line.command);
+  if (!fault) return size;
+  return *fault == 0 ? size / 2 : std::min(size, static_cast<std::uint64_t>(*fault));
 }
 
 // One copy over the port: the turn, the connection, and the process at the guest's end.
@@ -149,11 +157,12 @@ class PortCopy final {
   std::string buffer_;
 };
 
-Result<> send_over_port(GuestSession& session, HostSource& source, const std::string& guest_path) {
+Result<> send_over_port(const Call& call, GuestSession& session, HostSource& source) {
   std::string rest;
-  auto copy = PortCopy::begin(session, kReceive, guest_path, std::to_string(source.size()), rest);
+  std::uint64_t left = copied_of(call, source.size());
+  auto copy = PortCopy::begin(session, kReceive, call.line.words[1], std::to_string(left), rest);
   if (!copy) return tl::unexpected(copy.error());
-  for (std::uint64_t left = source.size(); left > 0;) {
+  while (left > 0) {
     const auto piece = source.next(static_cast<std::size_t>(std::min<std::uint64_t>(left, kPiece)));
     if (!piece) return tl::unexpected(host_error(piece.error()));
     if (piece->empty())
@@ -178,9 +187,9 @@ Result<> send_over_agent(GuestSession& session, HostSource& source, const std::s
   return {};
 }
 
-Result<> receive_over_port(GuestSession& session, const std::string& guest_path, HostFile& target) {
+Result<> receive_over_port(const Call& call, GuestSession& session, HostFile& target) {
   std::string rest;
-  auto copy = PortCopy::begin(session, kSend, guest_path, "", rest);
+  auto copy = PortCopy::begin(session, kSend, call.line.words[0], "", rest);
   if (!copy) return tl::unexpected(copy.error());
   std::uint64_t left = 0;
   const char* const first = rest.data() + (rest.starts_with(" ") ? 1 : 0);
@@ -188,11 +197,14 @@ Result<> receive_over_port(GuestSession& session, const std::string& guest_path,
   if (error != std::errc() || end != rest.data() + rest.size() || left > kMaxCopy) {
     return fail("vm.communication", std::string(texts::kCommunication));
   }
+  std::uint64_t kept = copied_of(call, left);
   while (left > 0) {
-    const auto piece = copy->receive(static_cast<std::size_t>(std::min<std::uint64_t>(left, kPiece)));
+    auto piece = copy->receive(static_cast<std::size_t>(std::min<std::uint64_t>(left, kPiece)));
     if (!piece) return tl::unexpected(piece.error());
-    if (auto written = target.append(*piece); !written) return tl::unexpected(host_error(written.error()));
     left -= piece->size();
+    piece->resize(static_cast<std::size_t>(std::min<std::uint64_t>(piece->size(), kept)));
+    kept -= piece->size();
+    if (auto written = target.append(*piece); !written) return tl::unexpected(host_error(written.error()));
   }
   return copy->end();
 }
@@ -227,7 +239,7 @@ Result<Answer> copy_to_guest(const Call& call) {
     return tl::unexpected(host_error(opened.error()));
   auto session = GuestSession::open_as_user(call);
   if (!session) return tl::unexpected(session.error());
-  auto copied = send_over_port(*session, source, call.line.words[1]);
+  auto copied = send_over_port(call, *session, source);
   if (!copied && copied.error().code == "port")
     copied = send_over_agent(*session, source, call.line.words[1]);
   if (!copied) return tl::unexpected(copied.error());
@@ -239,7 +251,7 @@ Result<Answer> copy_from_guest(const Call& call) {
   if (!session) return tl::unexpected(session.error());
   HostFile target;
   if (auto made = target.create(call.line.words[1]); !made) return tl::unexpected(host_error(made.error()));
-  auto copied = receive_over_port(*session, call.line.words[0], target);
+  auto copied = receive_over_port(call, *session, target);
   if (!copied && copied.error().code == "port")
     copied = receive_over_agent(*session, call.line.words[0], target);
   if (!copied) return tl::unexpected(copied.error());

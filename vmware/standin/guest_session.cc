@@ -18,6 +18,7 @@ constexpr Millis kAgentWait{15000};     // until an agent that has its port open
 constexpr Millis kExchangeWait{30000};  // one request and its reply
 constexpr Millis kKeepAgent{1000};      // a program that ends sooner costs no second connection
 constexpr Millis kWrongLoginDelay{1000};
+constexpr char kSeen[] = "tools-seen";
 constexpr Millis kLostWait{60000};  // a guest that says nothing for so long has no Tools any more
 
 // The surroundings a login of that user would have. An unset HOME makes `~` what the password file says.
@@ -80,14 +81,17 @@ Result<GuestSession> GuestSession::open(const Call& call, Millis wait) {
   if (still_late(call, *entry)) return tl::unexpected(tools_error(machine->path()));
   {
     // A guest without the port open would leave us waiting for an answer that cannot come.
+    // Nor does one whose processors stand still.
     auto monitor = Monitor::connect(entry->folder(), after(kExchangeWait));
     const auto open = monitor ? monitor->agent_port_open(after(kExchangeWait)) : Result<bool>(false);
-    if (!open || !*open) {
+    const auto status = monitor ? monitor->status(after(kExchangeWait)) : Result<std::string>("");
+    if (!open || !*open || !status || *status != "running") {
       return tl::unexpected(entry->is_alive() ? tools_error(machine->path()) : off_error(machine->path()));
     }
   }
   auto agent = GuestAgent::connect(entry->folder(), after(wait));
   if (!agent) return tl::unexpected(tools_error(machine->path()));
+  if (!exists(entry->file(kSeen))) (void)write_file_atomically(entry->file(kSeen), "");
   return GuestSession(std::move(*entry), machine->path(), std::move(*agent));
 }
 
@@ -99,6 +103,13 @@ Result<GuestSession> GuestSession::open_as_user(const Call& call) {
   if (auto checked = check_login(*machine, call.line); !checked) return tl::unexpected(checked.error());
   session->user_ = *call.line.user;
   return session;
+}
+
+bool tools_were_seen(const std::string& vmx) {
+  const auto machine = Machine::open(vmx);
+  if (!machine) return false;
+  const auto entry = entry_of(machine->identity());
+  return entry && exists(entry->file(kSeen));
 }
 
 policy::Error GuestSession::lost() const { return entry_.is_alive() ? tools_error(path_) : off_error(path_); }

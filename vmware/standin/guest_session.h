@@ -51,4 +51,7 @@ class GuestSession final {
   std::optional<GuestAgent> agent_;
 };
 
+// Whether this machine's Tools ever answered.
+bool tools_were_seen(const std::string& vmx);
+
 }  // namespace standin

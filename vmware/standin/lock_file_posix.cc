@@ -44,12 +44,13 @@ bool is_held(const std::string& text) {
 
 }  // namespace
 
-Result<> LockFile::take(const Machine& machine) {
+Result<> LockFile::take(const Machine& machine, Leftover leftover) {
   const std::string folder = folder_of_lock(machine);
   for (const std::string& name : names_in(folder, kMaxLocks)) {
     if (!name.starts_with("M") || !name.ends_with(".lck")) continue;
     const auto text = read_small_file(folder + "/" + name, 4096);
-    if (!text || is_held(*text)) return fail("vm.in_use", std::string(texts::kFileInUse));
+    if (leftover == Leftover::counts || !text || is_held(*text))
+      return fail("vm.in_use", std::string(texts::kFileInUse));
     (void)remove_file(folder + "/" + name);
   }
   if (auto made = make_folder(folder); !made && made.error().code != "file.exists") return made;

@@ -10,6 +10,8 @@ using policy::fail;
 constexpr std::size_t kMaxSnapshotFile = 1 << 20;
 constexpr int kMaxOrigins = 8;
 constexpr Millis kLockWait{60000};
+constexpr std::string_view kDiskKey = "scsi0:0.fileName";
+constexpr std::string_view kStateKey = "checkpoint.vmState";
 
 std::string vmsd_path(const Machine& machine) { return machine.folder() + "/" + machine.name() + ".vmsd"; }
 
@@ -40,7 +42,56 @@ Result<Machine> Machine::open(const std::string& path) {
   auto tree = SnapshotTree::parse(records.value_or(""));
   if (!tree) return fail("vm.unreadable", cannot_open(texts::kUnreadable));
   machine.snapshots_ = std::move(*tree);
+  machine.apply_pending();
   return machine;
+}
+
+void Machine::apply_pending() {
+  const auto& pending = snapshots_.pending;
+  if (!pending) return;
+  (void)vmx_.set(kDiskKey, pending->disk);  // checked for being a plain name when it was read
+  (void)vmx_.erase(kStateKey);
+  if (!pending->saved_state.empty()) (void)vmx_.set(kStateKey, pending->saved_state);
+}
+
+std::string Machine::saved_state() const {
+  std::string name = vmx_.get_or(kStateKey, "");
+  return is_plain_name(name) ? name : std::string();
+}
+
+Result<> Machine::commit(PendingChange change) {
+  snapshots_.pending = std::move(change);
+  apply_pending();
+  return save_snapshots();
+}
+
+Result<> Machine::settle() {
+  if (!snapshots_.pending) return {};
+  if (auto saved = save_vmx(); !saved) return saved;
+  const auto identity = identity_of(path_);
+  if (!identity) return tl::unexpected(identity.error());
+  identity_ = *identity;
+  snapshots_.pending.reset();
+  return save_snapshots();
+}
+
+Result<> Machine::defer_saved_state() {
+  const auto disk = top_disk();
+  if (!disk) return tl::unexpected(disk.error());
+  if (auto committed = commit({*disk, saved_state()}); !committed) return committed;
+  vmware::Vmx without = vmx_;
+  (void)without.erase(kStateKey);
+  if (auto saved = write_file_atomically(path_, without.write()); !saved) return saved;
+  const auto identity = identity_of(path_);
+  if (!identity) return tl::unexpected(identity.error());
+  identity_ = *identity;
+  return {};
+}
+
+Result<> Machine::forget_saved_state() {
+  (void)vmx_.erase(kStateKey);
+  snapshots_.pending.reset();
+  return save_snapshots();
 }
 
 std::string Machine::name() const {
@@ -49,7 +100,7 @@ std::string Machine::name() const {
 }
 
 Result<std::string> Machine::top_disk() const {
-  std::string disk = vmx_.get_or("scsi0:0.fileName", "");
+  std::string disk = vmx_.get_or(kDiskKey, "");
   if (!is_plain_name(disk) || !vmx_.is_true("scsi0:0.present")) {
     return fail("vm.invalid", "the virtual disk scsi0:0 must name a file beside the .vmx");
   }
@@ -59,10 +110,20 @@ Result<std::string> Machine::top_disk() const {
 Result<std::vector<std::string>> Machine::disk_layers() const {
   const auto top = top_disk();
   if (!top) return tl::unexpected(top.error());
-  std::vector<std::string> layers{folder_ + "/" + *top};
+  return layers_below({folder_ + "/" + *top}, snapshots_.current);
+}
+
+Result<std::vector<std::string>> Machine::layers_of(std::uint32_t snapshot) const {
+  if (snapshots_.by_uid(snapshot) == nullptr) {
+    return fail("snapshot.absent", std::string(texts::kNoSnapshot));
+  }
+  return layers_below({}, snapshot);
+}
+
+Result<std::vector<std::string>> Machine::layers_below(std::vector<std::string> layers,
+                                                       std::uint32_t from) const {
   std::string folder = folder_;
   SnapshotTree tree = snapshots_;
-  std::uint32_t from = tree.current;
   for (int depth = 0;; ++depth) {
     const auto chain = tree.chain(from);
     if (!chain) return tl::unexpected(chain.error());
@@ -80,6 +141,19 @@ Result<std::vector<std::string>> Machine::disk_layers() const {
     if (!is_plain_file(layer)) return fail("vm.disk", std::string(texts::kFileNotFound) + ": " + layer);
   }
   return layers;
+}
+
+std::vector<std::string> Machine::states() const {
+  std::vector<std::string> found;
+  if (!saved_state().empty()) found.push_back(saved_state());
+  for (const Snapshot& snapshot : snapshots_.snapshots) {
+    if (!snapshot.memory.empty()) found.push_back(snapshot.memory);
+  }
+  return found;
+}
+
+std::string Machine::memory_of(const std::string& description) {
+  return description.substr(0, description.rfind('.')) + ".vmem";
 }
 
 Result<std::string> Machine::base_folder() const {

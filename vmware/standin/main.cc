@@ -54,8 +54,11 @@ int main(int argc, char** argv) {
   using Kind = standin::Faults::Kind;
   const auto command = line->command;
   if (const auto delay = faults->find(Kind::delay, command)) standin::pause_for(standin::Millis{*delay});
-  if (faults->find(Kind::hang, command)) standin::pause_for(kHang);
+  if (const auto hang = faults->find(Kind::hang, command)) {
+    standin::pause_for(*hang > 0 ? standin::Millis{*hang * 1000} : kHang);
+  }
   if (faults->find(Kind::exit_255_no_text, command)) return kFailed;
+  if (faults->find(Kind::usage_mixed, command)) std::cout << standin::usage_text();
   const bool exit_0 = faults->find(Kind::error_exit_0, command).has_value();
 
   const auto answer = standin::run_command({std::move(*line), std::move(*faults)});

@@ -1,6 +1,8 @@
 #include "vmware/standin/monitor.h"
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 namespace standin {
@@ -10,6 +12,8 @@ using nlohmann::json;
 using policy::fail;
 
 constexpr int kMaxEvents = 1000;
+constexpr std::int64_t kDiskSpeed = std::int64_t{64} << 30;  // bytes a second
+constexpr int kHoldMs = 20;
 
 json parse(const std::string& text) { return json::parse(text, nullptr, false); }
 
@@ -28,11 +32,6 @@ Result<Monitor> Monitor::connect(const std::string& runtime_folder, Deadline dea
   return monitor;
 }
 
-Result<std::string> Monitor::call(const std::string& command, Deadline deadline) {
-  if (auto sent = channel_.send(command + "\n", deadline); !sent) return tl::unexpected(sent.error());
-  return reply(deadline);
-}
-
 Result<std::string> Monitor::reply(Deadline deadline) {
   for (int i = 0; i < kMaxEvents; ++i) {
     const auto line = channel_.receive(deadline);
@@ -44,6 +43,24 @@ Result<std::string> Monitor::reply(Deadline deadline) {
     if (answer.contains("error")) return fail("monitor", "QEMU refused the command");
   }
   return fail("channel", "no reply among the events");
+}
+
+Result<std::string> Monitor::call(const std::string& command, Deadline deadline) {
+  if (auto sent = channel_.send(command + "\n", deadline); !sent) return tl::unexpected(sent.error());
+  return reply(deadline);
+}
+
+Result<> Monitor::order(const std::string& command, Deadline deadline) {
+  if (auto reply = call(command, deadline); !reply) return tl::unexpected(reply.error());
+  return {};
+}
+
+// QEMU knows the descriptor by name until it is used.
+Result<> Monitor::pass(const Fd& file, Deadline deadline) {
+  constexpr std::string_view kCommand = "{\"execute\":\"getfd\",\"arguments\":{\"fdname\":\"state\"}}\n";
+  if (auto sent = channel_.send_with(kCommand, file, deadline); !sent) return sent;
+  if (auto taken = reply(deadline); !taken) return tl::unexpected(taken.error());
+  return {};
 }
 
 Result<std::string> Monitor::status(Deadline deadline) {
@@ -69,15 +86,50 @@ Result<bool> Monitor::agent_port_open(Deadline deadline) {
   return false;
 }
 
-Result<> Monitor::quit(Deadline deadline) {
-  if (auto reply = call(R"({"execute":"quit"})", deadline); !reply) return tl::unexpected(reply.error());
-  return {};
-}
+Result<> Monitor::quit(Deadline deadline) { return order(R"({"execute":"quit"})", deadline); }
 
 Result<> Monitor::press_power_button(Deadline deadline) {
-  if (auto reply = call(R"({"execute":"system_powerdown"})", deadline); !reply)
-    return tl::unexpected(reply.error());
-  return {};
+  return order(R"({"execute":"system_powerdown"})", deadline);
+}
+
+Result<> Monitor::pause(Deadline deadline) { return order(R"({"execute":"stop"})", deadline); }
+
+Result<> Monitor::resume(Deadline deadline) { return order(R"({"execute":"cont"})", deadline); }
+
+Result<> Monitor::reset(Deadline deadline) { return order(R"({"execute":"system_reset"})", deadline); }
+
+Result<> Monitor::save_to(const Fd& file, Deadline deadline) {
+  // By default QEMU spares a network that is not there.
+  const json speed{{"execute", "migrate-set-parameters"}, {"arguments", {{"max-bandwidth", kDiskSpeed}}}};
+  if (auto set = order(speed.dump(), deadline); !set) return set;
+  if (auto passed = pass(file, deadline); !passed) return passed;
+  return order(R"({"execute":"migrate","arguments":{"uri":"fd:state"}})", deadline);
+}
+
+Result<> Monitor::load_from(const Fd& file, Deadline deadline) {
+  if (auto passed = pass(file, deadline); !passed) return passed;
+  return order(R"({"execute":"migrate-incoming","arguments":{"uri":"fd:state"}})", deadline);
+}
+
+Result<std::string> Monitor::migration(Deadline deadline) {
+  const auto reply = call(R"({"execute":"query-migrate"})", deadline);
+  if (!reply) return reply;
+  const json state = parse(*reply);
+  if (!state.is_object()) return fail("channel", "not the state of a migration");
+  if (!state.contains("status")) return std::string("none");
+  if (!state["status"].is_string()) return fail("channel", "not the state of a migration");
+  return state["status"].get<std::string>();
+}
+
+Result<> Monitor::cancel_migration(Deadline deadline) {
+  return order(R"({"execute":"migrate_cancel"})", deadline);
+}
+
+Result<> Monitor::press_keys(const std::vector<std::string>& keys, Deadline deadline) {
+  json names = json::array();
+  for (const std::string& key : keys) names.push_back({{"type", "qcode"}, {"data", key}});
+  const json command{{"execute", "send-key"}, {"arguments", {{"keys", names}, {"hold-time", kHoldMs}}}};
+  return order(command.dump(), deadline);
 }
 
 Result<> Monitor::screenshot(const Fd& file, Deadline deadline) {
@@ -90,7 +142,7 @@ Result<> Monitor::screenshot(const Fd& file, Deadline deadline) {
                    {"arguments", {{"filename", "/dev/fdset/" + std::to_string(kSet)}, {"format", "png"}}}};
   const auto taken = call(shoot.dump(), deadline);
   const json drop{{"execute", "remove-fd"}, {"arguments", {{"fdset-id", kSet}}}};
-  if (auto dropped = call(drop.dump(), deadline); !dropped) return tl::unexpected(dropped.error());
+  if (auto dropped = order(drop.dump(), deadline); !dropped) return dropped;
   if (!taken) return tl::unexpected(taken.error());
   return {};
 }

@@ -5,10 +5,13 @@
 #include "vmware/standin/accelerator.h"
 #include "vmware/standin/commands.h"
 #include "vmware/standin/guest_agent.h"
+#include "vmware/standin/held_machine.h"
 #include "vmware/standin/launch.h"
 #include "vmware/standin/lock_file.h"
 #include "vmware/standin/monitor.h"
 #include "vmware/standin/qemu_process.h"
+#include "vmware/standin/runtime_sweep.h"
+#include "vmware/standin/saved_state.h"
 #include "vmware/standin/texts.h"
 
 namespace standin {
@@ -16,12 +19,12 @@ namespace {
 
 using policy::fail;
 
-constexpr Millis kBusyWait{60000};    // another vmrun starts or stops the same machine
 constexpr Millis kStartWait{30000};   // until QEMU answers
 constexpr Millis kMonitorWait{5000};  // one exchange with QEMU
 constexpr Millis kSoftStopWait{60000};
 constexpr Millis kQuitWait{5000};
 constexpr std::size_t kMaxLog = 64 << 10;
+constexpr std::size_t kMaxState = 64 << 10;
 constexpr int kMaxPorts = 8;
 
 unsigned bounded(const vmware::Vmx& vmx, std::string_view key, unsigned otherwise, unsigned least,
@@ -71,7 +74,7 @@ Result<QemuPlan> plan_machine(const Machine& machine, const RuntimeEntry& entry,
   }
   plan.append = vmx.get_or("qemu.append", "");
   plan.cpus = bounded(vmx, "numvcpus", 2, 1, 32);
-  plan.memory_mib = bounded(vmx, "memsize", 1024, 128, 65536);
+  plan.memory_mib = memory_mib_of(vmx);
   if (vmx.is_true("ethernet0.present")) {
     if (vmx.get_or("ethernet0.connectionType", "nat") != "nat") {
       return fail("vm.network", std::string(texts::kNotSupported) + ": only `nat` networks exist here");
@@ -97,7 +100,9 @@ Result<> prepare_entry(const RuntimeEntry& entry, const Machine& machine) {
   for (const std::string& name : names_in(entry.qemu_folder(), 100)) {
     (void)remove_file(entry.qemu_folder() + "/" + name);
   }
-  (void)remove_file(entry.file("tools-asked"));
+  for (const char* name : {"tools-asked", "variables", "address"}) (void)remove_file(entry.file(name));
+  // An entry may have been another machine's whose file had this identity.
+  if (entry.vmx_path() != machine.path()) (void)remove_file(entry.file("tools-seen"));
   return write_file_atomically(entry.file("vmx"), machine.path() + "\n");
 }
 
@@ -106,13 +111,11 @@ void keep_log(const Machine& machine, const std::string& text) {
   if (!text.empty()) (void)write_file_atomically(machine.folder() + "/vmware.log", text);
 }
 
-Result<> wait_until_running(const RuntimeEntry& entry, Deadline deadline) {
+// Until QEMU says how the machine is; it says `inmigrate` or `paused` of one that waits for its memory.
+Result<> wait_until_answering(const RuntimeEntry& entry, Deadline deadline) {
   for (;;) {
     auto monitor = Monitor::connect(entry.folder(), deadline);
-    if (monitor) {
-      const auto status = monitor->status(after(kMonitorWait));
-      if (status && *status == "running") return {};
-    }
+    if (monitor && monitor->status(after(kMonitorWait))) return {};
     // The lock is ours until QEMU's launcher has it, and then its until it dies.
     if (!entry.is_alive())
       return fail("vm.start", std::string(texts::kUnknownError) + ": QEMU ended at once");
@@ -120,6 +123,14 @@ Result<> wait_until_running(const RuntimeEntry& entry, Deadline deadline) {
       return fail("vm.start", std::string(texts::kCanceled) + ": QEMU does not answer");
     pause_for(Millis{10});
   }
+}
+
+Result<> resume_processors(const RuntimeEntry& entry) {
+  auto monitor = Monitor::connect(entry.folder(), after(kMonitorWait));
+  if (!monitor || !monitor->resume(after(kMonitorWait))) {
+    return fail("vm.communication", std::string(texts::kCommunication));
+  }
+  return {};
 }
 
 bool wait_until_gone(const RuntimeEntry& entry, Deadline deadline) {
@@ -130,20 +141,127 @@ bool wait_until_gone(const RuntimeEntry& entry, Deadline deadline) {
   return true;
 }
 
-Result<Machine> open_with_lock(const Call& call, std::optional<RuntimeEntry>& entry, Fd& lock) {
-  auto machine = Machine::open(call.line.vmx);
-  if (!machine) return machine;
-  auto found = entry_of(machine->identity());
-  if (!found) return tl::unexpected(found.error());
-  entry.emplace(std::move(*found));
-  if (auto made = make_private_folder(entry->folder()); !made) return tl::unexpected(made.error());
-  auto locked = lock_path(entry->file("start"), after(kBusyWait));
-  if (!locked) return fail("vm.in_use", std::string(texts::kFileInUse));
-  lock = std::move(*locked);
-  return machine;
+// The saved state of a machine about to be started, if it is one that this hardware can take.
+Result<std::optional<SavedState>> state_to_restore(const Machine& machine, const QemuPlan& plan) {
+  const std::string name = machine.saved_state();
+  if (name.empty()) return std::optional<SavedState>();
+  const auto text = read_small_file(machine.folder() + "/" + name, kMaxState);
+  auto state = text ? SavedState::parse(*text) : Result<SavedState>(tl::unexpected(text.error()));
+  // What VMware says of a state that does not fit its machine.
+  if (!state || !is_plain_file(machine.folder() + "/" + state->memory)) {
+    return fail("vm.state", std::string(texts::kCanceled) + ": the saved state is missing or damaged");
+  }
+  if (state->hardware != hardware_of(plan)) {
+    return fail("vm.state", std::string(texts::kCanceled) + ": the saved state is of other hardware");
+  }
+  return std::optional<SavedState>(std::move(*state));
+}
+
+Result<> restore(HeldMachine& held, const SavedState& state, unsigned memory_mib) {
+  const std::string path = held.machine.folder() + "/" + state.memory;
+  if (auto loaded = load_memory(held.entry, path, memory_mib); !loaded) return loaded;
+  // From here on the state is of the past: the disk is about to go on without it.
+  return held.machine.forget_saved_state();
+}
+
+// A suspended machine's files have done their duty when it runs; a snapshot's are kept.
+void drop_suspended_files(const Machine& machine, const std::string& description, const SavedState& state) {
+  for (const Snapshot& snapshot : machine.snapshots().snapshots) {
+    if (snapshot.memory == description) return;
+  }
+  (void)remove_file(machine.folder() + "/" + description);
+  (void)remove_file(machine.folder() + "/" + state.memory);
 }
 
 }  // namespace
+
+unsigned memory_mib_of(const vmware::Vmx& vmx) { return bounded(vmx, "memsize", 1024, 128, 65536); }
+
+policy::Error off_error(const Machine& machine) {
+  return {"vm.off", std::string(texts::kNotPoweredOn) + ": " + machine.path()};
+}
+
+Result<> power_on(HeldMachine& held, const Call& call, Processors after_start) {
+  if (auto settled = held.machine.settle(); !settled) return settled;
+  if (auto found = held.find_entry(); !found) return found;
+  const auto qemu = find_qemu();
+  if (!qemu) return tl::unexpected(qemu.error());
+  auto plan = plan_machine(held.machine, held.entry, *qemu);
+  if (!plan) return tl::unexpected(plan.error());
+  const std::string description = held.machine.saved_state();
+  const auto state = state_to_restore(held.machine, *plan);
+  if (!state) return tl::unexpected(state.error());
+  if (*state) {
+    if (auto deferred = held.machine.defer_saved_state(); !deferred) return deferred;
+    if (auto found = held.find_entry(); !found) return found;
+    // The folder of its sockets has a name of the .vmx that was just written.
+    plan = plan_machine(held.machine, held.entry, *qemu);
+    if (!plan) return tl::unexpected(plan.error());
+  }
+  const Machine& machine = held.machine;
+  const RuntimeEntry& entry = held.entry;
+  sweep_entries();
+  if (auto prepared = prepare_entry(entry, machine); !prepared) return prepared;
+  if (auto kept = write_file_atomically(entry.file("hardware"), hardware_of(*plan)); !kept) return kept;
+  auto alive = lock_path(entry.file("alive"), after(Millis{0}));
+  if (!alive) return fail("vm.running", std::string(texts::kAlreadyRunning));
+  const auto stale = call.faults.find(Faults::Kind::stale_lock, call.line.command)
+                         ? LockFile::Leftover::counts
+                         : LockFile::Leftover::goes;
+  if (auto locked = LockFile::take(machine, stale); !locked) return locked;
+  if (*state) {
+    if (auto marked = mark_unsettled(held); !marked) return marked;
+  }
+
+  auto confined = confined_machine(*plan, *qemu, folder_of(entry.folder()));
+  if (!confined) {
+    LockFile::drop(machine);
+    unmark(held);
+    return tl::unexpected(confined.error());
+  }
+  LaunchPlan launch = std::move(*confined);
+  launch.pid_file = entry.file("pid");
+  if (*state) launch.argv.insert(launch.argv.end(), {"-S", "-incoming", "defer"});
+  launch.held = std::move(*alive);
+  if (call.faults.find(Faults::Kind::hold_stdout, call.line.command)) {
+    launch.streams = LaunchPlan::Streams::caller_stdout;
+  }
+  auto errors = launch_detached(std::move(launch));
+  if (!errors) {
+    LockFile::drop(machine);
+    unmark(held);
+    return tl::unexpected(errors.error());
+  }
+  auto running = wait_until_answering(entry, after(kStartWait));
+  if (running && *state) running = restore(held, **state, plan->memory_mib);
+  if (running && *state && after_start == Processors::running) running = resume_processors(entry);
+  const std::string said = read_available(*errors, kMaxLog, running ? Millis{0} : Millis{500});
+  keep_log(machine, said);
+  if (!running) {
+    kill_process(entry);
+    (void)wait_until_gone(entry, after(kQuitWait));
+    LockFile::drop(machine);
+    unmark(held);
+    return tl::unexpected(running.error());
+  }
+  if (*state) {
+    (void)write_file_atomically(entry.file("address"), (*state)->address);
+    drop_suspended_files(machine, description, **state);
+    unmark(held);
+  }
+  return LockFile::record(machine, entry.process().value_or(0));
+}
+
+Result<> power_off(const HeldMachine& held) {
+  if (auto monitor = Monitor::connect(held.entry.folder(), after(kMonitorWait))) {
+    (void)monitor->quit(after(kMonitorWait));
+  }
+  if (!wait_until_gone(held.entry, after(kQuitWait))) kill_process(held.entry);
+  if (!wait_until_gone(held.entry, after(kQuitWait))) {
+    return fail("vm.stop", std::string(texts::kCanceled));
+  }
+  return {};
+}
 
 Result<Answer> list_machines(const Call& call) {
   const long lag_ms = call.faults.find(Faults::Kind::list_lags, Command::list).value_or(0) * 1000;
@@ -151,83 +269,50 @@ Result<Answer> list_machines(const Call& call) {
   int count = 0;
   for (const RuntimeEntry& entry : running_machines()) {
     if (entry.age_ms() < lag_ms) continue;
-    paths += entry.vmx_path() + "\n";
+    paths += call.faults.disguised(entry.vmx_path()) + "\n";
     ++count;
   }
   return Answer{"Total running VMs: " + std::to_string(count) + "\n" + paths};
 }
 
 Result<Answer> start_machine(const Call& call) {
-  std::optional<RuntimeEntry> entry;
-  Fd lock;
-  const auto machine = open_with_lock(call, entry, lock);
-  if (!machine) return tl::unexpected(machine.error());
-  if (entry->is_alive()) return fail("vm.running", std::string(texts::kAlreadyRunning));
-  const auto qemu = find_qemu();
-  if (!qemu) return tl::unexpected(qemu.error());
-  if (auto prepared = prepare_entry(*entry, *machine); !prepared) return tl::unexpected(prepared.error());
-  const auto plan = plan_machine(*machine, *entry, *qemu);
-  if (!plan) return tl::unexpected(plan.error());
-  auto alive = lock_path(entry->file("alive"), after(Millis{0}));
-  if (!alive) return fail("vm.running", std::string(texts::kAlreadyRunning));
-  if (auto locked = LockFile::take(*machine); !locked) return tl::unexpected(locked.error());
-
-  auto confined = confined_machine(*plan, *qemu, folder_of(entry->folder()));
-  if (!confined) {
-    LockFile::drop(*machine);
-    return tl::unexpected(confined.error());
+  auto held = hold_machine(call.line.vmx);
+  if (!held) return tl::unexpected(held.error());
+  if (held->is_on()) {
+    const auto recovered = recover(*held);
+    if (!recovered) return tl::unexpected(recovered.error());
+    if (held->is_on()) {
+      if (*recovered) return Answer{};
+      return fail("vm.running", std::string(texts::kAlreadyRunning));
+    }
   }
-  LaunchPlan launch = std::move(*confined);
-  launch.pid_file = entry->file("pid");
-  launch.held = std::move(*alive);
-  if (call.faults.find(Faults::Kind::hold_stdout, Command::start)) {
-    launch.streams = LaunchPlan::Streams::caller_stdout;
-  }
-  auto errors = launch_detached(std::move(launch));
-  if (!errors) {
-    LockFile::drop(*machine);
-    return tl::unexpected(errors.error());
-  }
-  auto running = wait_until_running(*entry, after(kStartWait));
-  const std::string said = read_available(*errors, kMaxLog, running ? Millis{0} : Millis{500});
-  keep_log(*machine, said);
-  if (!running) {
-    kill_process(*entry);
-    (void)wait_until_gone(*entry, after(kQuitWait));
-    LockFile::drop(*machine);
-    return tl::unexpected(running.error());
-  }
-  if (auto recorded = LockFile::record(*machine, entry->process().value_or(0)); !recorded) {
-    return tl::unexpected(recorded.error());
+  if (auto started = power_on(*held, call, Processors::running); !started) {
+    return tl::unexpected(started.error());
   }
   return Answer{};
 }
 
 Result<Answer> stop_machine(const Call& call) {
-  std::optional<RuntimeEntry> entry;
-  Fd lock;
-  const auto machine = open_with_lock(call, entry, lock);
-  if (!machine) return tl::unexpected(machine.error());
-  if (!entry->is_alive()) return fail("vm.off", std::string(texts::kNotPoweredOn) + ": " + machine->path());
+  auto held = hold_machine(call.line.vmx);
+  if (!held) return tl::unexpected(held.error());
+  if (!held->is_on()) return tl::unexpected(off_error(held->machine));
 
   if (call.line.hard) {
-    if (auto monitor = Monitor::connect(entry->folder(), after(kMonitorWait))) {
-      (void)monitor->quit(after(kMonitorWait));
-    }
-    if (!wait_until_gone(*entry, after(kQuitWait))) kill_process(*entry);
+    if (auto stopped = power_off(*held); !stopped) return tl::unexpected(stopped.error());
   } else {
-    auto agent = GuestAgent::connect(entry->folder(), after(kMonitorWait));
+    const RuntimeEntry& entry = held->entry;
+    auto agent = GuestAgent::connect(entry.folder(), after(kMonitorWait));
     if (!agent || !agent->shut_down(after(kMonitorWait))) {
-      auto monitor = Monitor::connect(entry->folder(), after(kMonitorWait));
+      auto monitor = Monitor::connect(entry.folder(), after(kMonitorWait));
       if (!monitor || !monitor->press_power_button(after(kMonitorWait))) {
         return fail("vm.communication", std::string(texts::kCommunication));
       }
     }
+    if (!wait_until_gone(entry, after(kSoftStopWait))) return fail("vm.stop", std::string(texts::kCanceled));
   }
-  if (!wait_until_gone(*entry, after(call.line.hard ? kQuitWait : kSoftStopWait))) {
-    return fail("vm.stop", std::string(texts::kCanceled));
-  }
-  LockFile::drop(*machine);
+  unmark(*held);
+  if (call.faults.find(Faults::Kind::stale_lock, Command::stop)) return Answer{};
+  LockFile::drop(held->machine);
   return Answer{};
 }
 

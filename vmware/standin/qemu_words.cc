@@ -51,6 +51,7 @@ std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace
 
+// The machine type is a version, not an alias: a saved state loads into the machine it was saved from.
 std::vector<std::string> qemu_words(const QemuPlan& plan, const QemuDescriptors& descriptors) {
   const bool kvm = plan.accelerator == Accelerator::kvm;
   std::vector<std::string> words{
@@ -58,7 +59,7 @@ std::vector<std::string> qemu_words(const QemuPlan& plan, const QemuDescriptors&
       "-nodefaults", "-no-user-config",
       "-display",    "none",
       "-sandbox",    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
-      "-machine",    "q35",
+      "-machine",    "pc-q35-7.2",
       "-accel",      kvm ? "kvm" : "tcg,thread=multi,tb-size=192",
       "-cpu",        kvm ? "host" : "max",
       "-smp",        std::to_string(plan.cpus),

@@ -1,5 +1,6 @@
 #include "vmware/standin/snapshots.h"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <utility>
@@ -28,6 +29,11 @@ Result<Snapshot> read_snapshot(const Vmx& file, const std::string& prefix) {
   snapshot.parent = number<std::uint32_t>(file, prefix + "parent").value_or(0);
   snapshot.name = file.get_or(prefix + "displayName", "");
   snapshot.disk = file.get_or(prefix + "disk0.fileName", "");
+  snapshot.removed = file.is_true(prefix + "qemu.removed");
+  if (number<int>(file, prefix + "type").value_or(0) != 0) {
+    snapshot.memory = file.get_or(prefix + "filename", "");
+    if (!is_plain_name(snapshot.memory)) return fail("vmsd", "damaged snapshot record");
+  }
   const auto high = number<std::int64_t>(file, prefix + "createTimeHigh").value_or(0);
   const auto low = number<std::int64_t>(file, prefix + "createTimeLow").value_or(0);
   snapshot.created_us =
@@ -73,6 +79,13 @@ Result<SnapshotTree> SnapshotTree::parse(std::string_view bytes) {
     if (!uid || *uid == 0 || !origin->starts_with("/")) return fail("vmsd", "damaged clone record");
     tree.origin = CloneOrigin{std::string(*origin), *uid};
   }
+  if (const auto disk = file->get("qemu.pending.disk")) {
+    tree.pending = PendingChange{std::string(*disk), file->get_or("qemu.pending.vmState", "")};
+    if (!is_plain_name(tree.pending->disk) ||
+        (!tree.pending->saved_state.empty() && !is_plain_name(tree.pending->saved_state))) {
+      return fail("vmsd", "damaged record of a change");
+    }
+  }
   if (tree.current != 0 && tree.by_uid(tree.current) == nullptr) return fail("vmsd", "no current snapshot");
   return tree;
 }
@@ -91,8 +104,11 @@ std::string SnapshotTree::write(std::string_view machine_name) const {
     const Snapshot& snapshot = snapshots[i];
     const std::string prefix = "snapshot" + std::to_string(i) + ".";
     put(prefix + "uid", std::to_string(snapshot.uid));
-    put(prefix + "filename",
-        std::string(machine_name) + "-Snapshot" + std::to_string(snapshot.uid) + ".vmsn");
+    put(prefix + "filename", snapshot.memory.empty() ? std::string(machine_name) + "-Snapshot" +
+                                                           std::to_string(snapshot.uid) + ".vmsn"
+                                                     : snapshot.memory);
+    if (!snapshot.memory.empty()) put(prefix + "type", "1");
+    if (snapshot.removed) put(prefix + "qemu.removed", "TRUE");
     if (snapshot.parent != 0) put(prefix + "parent", std::to_string(snapshot.parent));
     put(prefix + "displayName", snapshot.name);
     put(prefix + "createTimeHigh", std::to_string(snapshot.created_us >> 32));
@@ -111,6 +127,10 @@ std::string SnapshotTree::write(std::string_view machine_name) const {
     put("cloneOf0", origin->vmx);
     put("qemu.cloneOf.snapshot", std::to_string(origin->snapshot));
   }
+  if (pending) {
+    put("qemu.pending.disk", pending->disk);
+    if (!pending->saved_state.empty()) put("qemu.pending.vmState", pending->saved_state);
+  }
   return file.write();
 }
 
@@ -121,28 +141,54 @@ const Snapshot* SnapshotTree::by_uid(std::uint32_t uid) const {
   return nullptr;
 }
 
-Snapshot* SnapshotTree::by_name(std::string_view name) {
+Snapshot* SnapshotTree::by_uid(std::uint32_t uid) {
   for (Snapshot& snapshot : snapshots) {
-    if (snapshot.name == name) return &snapshot;
+    if (snapshot.uid == uid) return &snapshot;
   }
   return nullptr;
 }
 
+Snapshot* SnapshotTree::by_name(std::string_view name) {
+  for (Snapshot& snapshot : snapshots) {
+    if (snapshot.name == name && !snapshot.removed) return &snapshot;
+  }
+  return nullptr;
+}
+
+std::vector<std::uint32_t> SnapshotTree::subtree(std::uint32_t root) const {
+  std::vector<std::uint32_t> found{root};
+  for (std::size_t at = 0; at < found.size() && found.size() <= snapshots.size(); ++at) {
+    for (const Snapshot& snapshot : snapshots) {
+      if (snapshot.parent == found[at] && snapshot.uid != root) found.push_back(snapshot.uid);
+    }
+  }
+  return found;
+}
+
+void SnapshotTree::erase(std::uint32_t uid) {
+  std::erase_if(snapshots, [uid](const Snapshot& snapshot) { return snapshot.uid == uid; });
+}
+
 std::string SnapshotTree::listing(bool tree) const {
-  std::string text = "Total snapshots: " + std::to_string(snapshots.size()) + "\n";
+  const auto count = std::count_if(snapshots.begin(), snapshots.end(),
+                                   [](const Snapshot& snapshot) { return !snapshot.removed; });
+  std::string text = "Total snapshots: " + std::to_string(count) + "\n";
   if (!tree) {
-    for (const Snapshot& snapshot : snapshots) text += snapshot.name + "\n";
+    for (const Snapshot& snapshot : snapshots) {
+      if (!snapshot.removed) text += snapshot.name + "\n";
+    }
     return text;
   }
-  const std::function<void(std::uint32_t, std::size_t)> walk = [&](std::uint32_t parent, std::size_t depth) {
-    if (depth > kMax) return;
-    for (const Snapshot& snapshot : snapshots) {
-      if (snapshot.parent != parent || snapshot.uid == parent) continue;
-      text += std::string(depth, '\t') + snapshot.name + "\n";
-      walk(snapshot.uid, depth + 1);
-    }
-  };
-  walk(0, 0);
+  const std::function<void(std::uint32_t, std::size_t, std::size_t)> walk =
+      [&](std::uint32_t parent, std::size_t tabs, std::size_t depth) {
+        if (depth > kMax) return;
+        for (const Snapshot& snapshot : snapshots) {
+          if (snapshot.parent != parent || snapshot.uid == parent) continue;
+          if (!snapshot.removed) text += std::string(tabs, '\t') + snapshot.name + "\n";
+          walk(snapshot.uid, tabs + (snapshot.removed ? 0 : 1), depth + 1);
+        }
+      };
+  walk(0, 0, 0);
   return text;
 }
 

@@ -19,6 +19,10 @@ struct Snapshot {
   std::string disk;              // plain file name, beside the .vmx; read only since the snapshot was taken
   std::uint64_t created_us = 0;  // since 1970
   std::vector<std::string> clones;  // absolute .vmx paths
+  // Plain name of the description of what the machine was doing; empty when it was off.
+  std::string memory = {};
+  // Deleted, but other layers still stand on its disk: not listed, not found by name.
+  bool removed = false;
   bool operator==(const Snapshot&) const = default;
 };
 
@@ -29,13 +33,22 @@ struct CloneOrigin {
   bool operator==(const CloneOrigin&) const = default;
 };
 
+// What the .vmx is to say and perhaps does not yet. Two files cannot change at one moment: the .vmsd changes
+// first, with this in it, and from then on it counts.
+struct PendingChange {
+  std::string disk;         // scsi0:0.fileName
+  std::string saved_state;  // checkpoint.vmState; empty: none
+  bool operator==(const PendingChange&) const = default;
+};
+
 // A .vmsd file: the snapshots of a machine and its place in a chain of clones. VMware's keys, and
-// `qemu.cloneOf.snapshot` for the uid in the origin.
+// `qemu.cloneOf.snapshot` for the uid in the origin, `snapshotN.qemu.removed` and `qemu.pending.*`.
 struct SnapshotTree {
   std::uint32_t last_uid = 0;
   std::uint32_t current = 0;  // 0 when there is none
   std::vector<Snapshot> snapshots;
   std::optional<CloneOrigin> origin;
+  std::optional<PendingChange> pending;
 
   static constexpr std::size_t kMax = 1000;
   static constexpr std::size_t kMaxClones = 4000;
@@ -45,12 +58,17 @@ struct SnapshotTree {
   std::string write(std::string_view machine_name) const;
 
   const Snapshot* by_uid(std::uint32_t uid) const;
+  Snapshot* by_uid(std::uint32_t uid);
   // The first with that name, as VMware takes it.
   Snapshot* by_name(std::string_view name);
   // `Total snapshots: N` and the names; with `tree` children stand one TAB deeper than their parent.
   std::string listing(bool tree) const;
   // From the current snapshot to its root. Fails (`vmsd`) on a parent that is missing or a cycle.
   Result<std::vector<const Snapshot*>> chain(std::uint32_t from) const;
+
+  // The snapshot and everything below it.
+  std::vector<std::uint32_t> subtree(std::uint32_t root) const;
+  void erase(std::uint32_t uid);
 
   bool operator==(const SnapshotTree&) const = default;
 };

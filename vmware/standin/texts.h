@@ -34,6 +34,8 @@ inline constexpr std::string_view kNotSupported =
     "The operation is not supported for the specified parameters";
 inline constexpr std::string_view kUnknownError = "Unknown error";
 inline constexpr std::string_view kCommunication = "There was an error in communication";
+// Nobody has told what VMware's says here; the condition is VIX_E_NO_SUCH_PROCESS.
+inline constexpr std::string_view kNoProcess = "The process does not exist";
 inline constexpr std::string_view kInvalidArgument = "Invalid argument: ";
 inline constexpr std::string_view kUnknownCommand = "Unrecognized command: ";
 inline constexpr std::string_view kWrongHost =
@@ -44,5 +46,7 @@ inline constexpr std::string_view kWrongHost =
 inline constexpr std::string_view kGuestFailed = "Guest program exited with non-zero exit code: ";
 inline constexpr std::string_view kFileIsThere = "The file exists.";
 inline constexpr std::string_view kFileIsNotThere = "The file does not exist.";
+inline constexpr std::string_view kDirectoryIsThere = "The directory exists.";
+inline constexpr std::string_view kDirectoryIsNotThere = "The directory does not exist.";
 
 }  // namespace standin::texts

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "vmware/standin/disk_images.h"
+#include "vmware/standin/held_machine.h"
+#include "vmware/standin/texts.h"
+
+namespace standin {
+namespace {
+
+using policy::fail;
+
+constexpr std::uint64_t kMaxBaseFile = std::uint64_t{1} << 30;
+
+struct Destination {
+  std::string path, folder, name, disk;  // disk is a plain name
+  std::string records() const { return folder + "/" + name + ".vmsd"; }
+};
+
+Result<Destination> destination_of(const std::string& path) {
+  const auto invalid = fail("parameter", std::string(texts::kInvalidParameter));
+  if (!path.starts_with("/") || !path.ends_with(".vmx") || path.ends_with("/.vmx")) return invalid;
+  // VMware makes the machine's own folder, not the ones above it.
+  if (!exists(folder_of(path))) (void)make_folder(folder_of(path));
+  const auto canonical = canonical_path(path);
+  if (!canonical) return invalid;
+  Destination to;
+  to.path = *canonical;
+  to.folder = folder_of(*canonical);
+  to.name = base_name(*canonical);
+  to.name.resize(to.name.size() - 4);
+  to.disk = to.name + ".qcow2";
+  if (!is_plain_name(to.disk)) return invalid;
+  if (exists(to.path)) return fail("file.exists", std::string(texts::kFileExists));
+  return to;
+}
+
+// A clone whose maker was killed has no .vmx yet, but the record that it is one of this machine's.
+void clear_half_made(const Destination& to, const Machine& parent) {
+  const auto text = read_small_file(to.records(), 1 << 20);
+  const auto tree = text ? SnapshotTree::parse(*text) : Result<SnapshotTree>(fail("vmsd", "none"));
+  if (!tree || !tree->origin || tree->origin->vmx != parent.path()) return;
+  for (const std::string& name : {to.disk, to.disk + ".part", to.name + ".vmsd"}) {
+    (void)remove_file(to.folder + "/" + name);
+  }
+}
+
+// `clone-busy`: counts the clones tried of this machine.
+bool still_busy(const Call& call, const Machine& parent) {
+  const auto busy = call.faults.find(Faults::Kind::clone_busy, Command::clone);
+  const auto entry = entry_of(parent.identity());
+  if (!busy || !entry || !make_private_folder(entry->folder())) return false;
+  long tried = 0;
+  const std::string text = read_small_file(entry->file("clones-tried"), 32).value_or("");
+  std::from_chars(text.data(), text.data() + text.size(), tried);
+  if (tried >= std::max(*busy, 1L)) return false;
+  (void)write_file_atomically(entry->file("clones-tried"), std::to_string(tried + 1));
+  return true;
+}
+
+Result<> write_vmx(const Call& call, const Machine& parent, const Destination& to) {
+  vmware::Vmx vmx = parent.vmx();
+  (void)vmx.erase("checkpoint.vmState");
+  if (auto set = vmx.set("scsi0:0.fileName", to.disk); !set) return set;
+  if (auto set = vmx.set("displayName", call.line.clone_name.value_or(to.name)); !set) return set;
+  return write_file_atomically(to.path, vmx.write());
+}
+
+Result<> clone_linked(const Call& call, Machine& parent, Snapshot& snapshot, const Destination& to) {
+  // Who deletes a clone without deleteVM leaves its record; such records would add up.
+  std::erase_if(snapshot.clones, [](const std::string& clone) { return !exists(clone); });
+  if (snapshot.clones.size() >= SnapshotTree::kMaxClones) {
+    return fail("snapshot.clones", std::string(texts::kUnknownError) + ": too many clones of this snapshot");
+  }
+  clear_half_made(to, parent);
+  if (exists(to.folder + "/" + to.disk)) return fail("file.exists", std::string(texts::kFileExists));
+  SnapshotTree records;
+  records.origin = CloneOrigin{parent.path(), snapshot.uid};
+  const std::string below = parent.folder() + "/" + snapshot.disk;
+  snapshot.clones.push_back(to.path);
+  // Records before what they tell of, and the .vmx, which makes it a machine, last.
+  auto made = parent.save_snapshots();
+  if (made) made = write_file_atomically(to.records(), records.write(to.name));
+  if (made) made = create_layer(to.folder + "/" + to.disk, below);
+  if (made) made = write_vmx(call, parent, to);
+  if (made) return made;
+  (void)remove_file(to.folder + "/" + to.disk);
+  (void)remove_file(to.records());
+  std::erase(snapshot.clones, to.path);
+  (void)parent.save_snapshots();
+  return made;
+}
+
+// A machine that needs no other: with the disk as one image, and its own kernel and credential.
+Result<> clone_full(const Call& call, const Machine& parent, const Snapshot* snapshot,
+                    const Destination& to) {
+  const auto layers = snapshot != nullptr ? parent.layers_of(snapshot->uid) : parent.disk_layers();
+  if (!layers) return tl::unexpected(layers.error());
+  const std::string disk = to.folder + "/" + to.disk;
+  if (exists(disk)) return fail("file.exists", std::string(texts::kFileExists));
+  const std::string part = to.disk + ".part";
+  std::vector<std::string> copied{part};
+  const auto finish = [&]() -> Result<> {
+    if (auto flat = flatten(*layers, to.folder + "/" + part); !flat) return flat;
+    for (const char* key : kBaseFiles) {
+      const auto file = parent.base_file(key);
+      if (!file) return tl::unexpected(file.error());
+      const std::string name = base_name(*file);
+      if (file->empty() || exists(to.folder + "/" + name)) continue;
+      copied.push_back(name);
+      if (auto done = copy_file(*file, to.folder + "/" + name, kMaxBaseFile); !done) return done;
+    }
+    // The .vmx before the disk's name: whoever finds the one without the other can delete it.
+    if (auto done = write_vmx(call, parent, to); !done) return done;
+    if (auto done = rename_file(to.folder + "/" + part, disk); !done) return done;
+    return sync_file(disk);
+  };
+  auto made = finish();
+  if (made) return made;
+  for (const std::string& name : copied) (void)remove_file(to.folder + "/" + name);
+  return made;
+}
+
+}  // namespace
+
+Result<Answer> clone_machine(const Call& call) {
+  auto held = hold_machine(call.line.vmx);
+  if (!held) return tl::unexpected(held.error());
+  Machine& parent = held->machine;
+  if (still_busy(call, parent)) return fail("vm.in_use", std::string(texts::kFileInUse));
+  Snapshot* snapshot = nullptr;
+  if (call.line.snapshot) {
+    snapshot = parent.snapshots().by_name(*call.line.snapshot);
+    if (snapshot == nullptr) return fail("snapshot.absent", std::string(texts::kNoSnapshot));
+    // VMware's sentence for a snapshot with memory, misleading as it is.
+    if (!snapshot->memory.empty()) return fail("vm.running", std::string(texts::kAlreadyRunning));
+  } else if (!call.line.full) {
+    return fail("snapshot.absent", std::string(texts::kInvalidParameter));
+  } else if (held->is_on() || !parent.saved_state().empty()) {
+    return fail("vm.running", std::string(texts::kAlreadyRunning));
+  }
+  const auto to = destination_of(call.line.words[0]);
+  if (!to) return tl::unexpected(to.error());
+  auto made =
+      call.line.full ? clone_full(call, parent, snapshot, *to) : clone_linked(call, parent, *snapshot, *to);
+  if (!made) return tl::unexpected(made.error());
+  return Answer{};
+}
+
+}  // namespace standin

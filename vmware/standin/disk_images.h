@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vmware/standin/files.h"
+
+namespace standin {
+
+// Work on qcow2 images by qemu-img. No image is opened because another one's header says so: each call names
+// every layer, the writable one first, and images whose header asks for further files are refused.
+
+// An empty layer over `below` (absolute, or a name in the same folder).
+Result<> create_layer(const std::string& path, const std::string& below);
+// What the chain of layers shows, in one image at `path`, synced, over what is there.
+Result<> flatten(const std::vector<std::string>& layers, const std::string& path);
+// Puts what the first layer changes into the second, which becomes writable. Interrupted, it leaves a chain
+// that shows the same as before.
+Result<> merge_down(const std::vector<std::string>& layers);
+
+}  // namespace standin
