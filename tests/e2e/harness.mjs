@@ -32,9 +32,35 @@ export async function eventually(what, limit, probe) {
   }
 }
 
-// Processes that belong to a state folder: it stands in their arguments or their environment.
-export async function processesOf(folder) {
+// Where the stand-in keeps what it knows of running machines, for programs with this environment.
+export function runtimeRoot({ SALLYPORT_VMRUN_DIR, XDG_RUNTIME_DIR } = {}) {
+  if (SALLYPORT_VMRUN_DIR) return SALLYPORT_VMRUN_DIR;
+  return XDG_RUNTIME_DIR ? path.join(XDG_RUNTIME_DIR, 'sallyport-vmrun') : `/tmp/sallyport-vmrun-${process.getuid()}`;
+}
+
+// Machines of the stand-in whose .vmx is below the folder: { pid, command, vmx }. The emulator's own words and
+// environment say nothing of where its files are.
+export async function machinesOf(folder, runtime = runtimeRoot()) {
   const found = [];
+  for (const entry of existsSync(runtime) ? await readdir(runtime) : []) {
+    try {
+      const vmx = (await readFile(path.join(runtime, entry, 'vmx'), 'utf8')).trimEnd();
+      const [pid, start] = (await readFile(path.join(runtime, entry, 'pid'), 'utf8')).trim().split(' ');
+      const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /s, '').split(' ');
+      if (!vmx.startsWith(folder + '/') || fields[19] !== start || 'ZX'.includes(fields[0])) continue;
+      const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').filter(Boolean);
+      found.push({ pid: Number(pid), command, vmx });
+    } catch {
+      // No machine, or it ended.
+    }
+  }
+  return found;
+}
+
+// Processes that belong to a state folder: it stands in their arguments or their environment, or they are its
+// machines.
+export async function processesOf(folder, runtime) {
+  const found = await machinesOf(folder, runtime);
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry) || Number(entry) === process.pid) continue;
     try {
@@ -51,9 +77,10 @@ export async function processesOf(folder) {
 }
 
 export class World {
-  // settings: keys of sallyport.yaml that differ from the test's own.
-  static async make(settings = {}) {
+  // settings: keys of sallyport.yaml that differ from the test's own; runtime: the stand-in's runtime folder.
+  static async make(settings = {}, { runtime } = {}) {
     const world = new World();
+    world.runtime = runtime;
     world.folder = await mkdtemp(path.join(os.tmpdir(), 'sp-'));
     world.transfer = path.join(world.folder, 'transfer');
     world.state = path.join(world.folder, 'state');
@@ -80,7 +107,8 @@ export class World {
 
   environment(more = {}) {
     const { PATH, HOME, USER, LOGNAME, XDG_CACHE_HOME } = process.env;
-    return JSON.parse(JSON.stringify({ PATH, HOME, USER, LOGNAME, XDG_CACHE_HOME, SALLYPORT_CONFIG: this.config, ...more }));
+    const own = { SALLYPORT_CONFIG: this.config, SALLYPORT_VMRUN_DIR: this.runtime };
+    return JSON.parse(JSON.stringify({ PATH, HOME, USER, LOGNAME, XDG_CACHE_HOME, ...own, ...more }));
   }
 
   // An MCP client of its own; `client.tool(name, arguments)` gives the result.
@@ -130,8 +158,8 @@ export class World {
     return records;
   }
 
-  async machines() {
-    return (await processesOf(this.folder)).filter(({ command }) => /qemu-system/.test(command[0] ?? ''));
+  machines() {
+    return machinesOf(this.folder, runtimeRoot(this.environment()));
   }
 
   // Ends everything and fails when something of it does not go.
@@ -140,7 +168,7 @@ export class World {
     let left = [];
     try {
       await eventually('every process of the test is gone', 30_000, async () => {
-        left = await processesOf(this.folder);
+        left = await processesOf(this.folder, this.runtime);
         return left.length === 0;
       });
     } finally {

@@ -22,6 +22,7 @@ constexpr seconds kEagerTime{30};
 constexpr milliseconds kEagerPoll{250};
 constexpr seconds kMaybePeriod{5};
 constexpr milliseconds kLazyPoll{2000};
+constexpr seconds kLookPeriod{3};  // a machine of which nothing is known may be off
 
 }  // namespace
 
@@ -184,6 +185,8 @@ asio::awaitable<Result<void>> Owner::until_ready(policy::Caller cause, Held sand
   const auto began = steady_clock::now();
   std::optional<steady_clock::time_point> refused;
   auto tried = began;
+  auto looked = began;
+  int absent = 0;
   std::string last = "its tools never answered";
   while (steady_clock::now() - began < settings_.boot_timeout) {
     auto reply = co_await driver_.call(cause, tools_command(sandbox->vmx, sandbox->marker.id), stop);
@@ -192,6 +195,15 @@ asio::awaitable<Result<void>> Owner::until_ready(policy::Caller cause, Held sand
     if (reply) state = parse_tools_state(reply->out);
     if (!reply && reply.error().code == "guest.gone" && steady_clock::now() - began > seconds(5)) {
       co_return policy::fail("guest.gone", "the guest switched itself off while it started");
+    }
+    if (state && *state != ToolsState::unknown) {
+      absent = 0;
+    } else if (steady_clock::now() - looked > kLookPeriod) {
+      // Two lists in a row, as the list lags behind.
+      auto running = co_await runs(cause, sandbox->vmx, Driver::Freshness::fresh);
+      looked = steady_clock::now();
+      if (running) absent = *running ? 0 : absent + 1;
+      if (absent == 2) co_return policy::fail("guest.gone", "the machine went off while it started");
     }
     // `installed` may be all that a guest without a desktop ever says, so it is tried, now and then.
     const bool due = steady_clock::now() - tried > kMaybePeriod;

@@ -21,6 +21,9 @@ namespace {
 
 using policy::fail;
 
+// How the names of files in the making end, as mkostemp wants it.
+constexpr std::string_view kInTheMaking = ".vmrun-XXXXXX";
+
 tl::unexpected<policy::Error> io_failure(int error) {
   switch (error) {
     case ENOENT:
@@ -58,9 +61,27 @@ Result<> write_all(int fd, std::string_view bytes) {
   return {};
 }
 
+// What a writer that was killed left beside `path`; one still at work has a younger file.
+void remove_abandoned(const std::string& path) {
+  constexpr std::size_t kMostNames = 10000;
+  constexpr time_t kAbandoned = 60;
+  constexpr std::size_t kRandom = 6;
+  const std::string begin =
+      base_name(path) + std::string(kInTheMaking.substr(0, kInTheMaking.size() - kRandom));
+  for (const std::string& name : names_in(folder_of(path), kMostNames)) {
+    if (name.size() != begin.size() + kRandom || !name.starts_with(begin)) continue;
+    const std::string other = folder_of(path) + "/" + name;
+    struct stat info{};
+    if (lstat(other.c_str(), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 0777) == 0600 &&
+        info.st_mtime + kAbandoned < time(nullptr)) {
+      unlink(other.c_str());
+    }
+  }
+}
+
 // A new file beside `path`, 0600; its name is put into `name`.
 Result<Fd> temporary_beside(const std::string& path, std::string& name) {
-  name = path + ".XXXXXX";
+  name = path + std::string(kInTheMaking);
   Fd fd(mkostemp(name.data(), O_CLOEXEC));
   if (!fd) return io_failure(errno);
   return fd;
@@ -140,6 +161,7 @@ Result<std::string> read_head(const std::string& path, std::size_t limit) {
 }
 
 Result<> write_file_atomically(const std::string& path, std::string_view bytes) {
+  remove_abandoned(path);
   std::string temporary;
   auto fd = temporary_beside(path, temporary);
   if (!fd) return tl::unexpected(fd.error());
@@ -337,17 +359,27 @@ std::vector<std::string> names_in(const std::string& folder, std::size_t limit) 
 }
 
 Result<Fd> lock_path(const std::string& path, Deadline deadline) {
-  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd && errno == ENOENT) fd = Fd(open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return io_failure(errno);
   Millis wait{1};
-  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return io_failure(errno);
+  for (;;) {
+    Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd && errno == ENOENT) {
+      fd = Fd(open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    }
+    if (!fd) return io_failure(errno);
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
+      struct stat held{}, named{};
+      // Who held it before may have removed the file; a lock on what has no name any more binds nobody.
+      if (fstat(fd.get(), &held) == 0 && stat(path.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
+          held.st_ino == named.st_ino) {
+        return fd;
+      }
+    } else if (errno != EWOULDBLOCK && errno != EINTR) {
+      return io_failure(errno);
+    }
     if (left_ms(deadline) == 0) return fail("file.busy", "the file is locked");
     pause_for(wait);
     wait = std::min(wait * 2, Millis{50});
   }
-  return fd;
 }
 
 bool is_locked(const std::string& path) {

@@ -10,6 +10,7 @@
 #include "vmware/standin/commands.h"
 #include "vmware/standin/credential.h"
 #include "vmware/standin/launch.h"
+#include "vmware/standin/posture.h"
 #include "vmware/standin/texts.h"
 
 namespace {
@@ -43,6 +44,10 @@ int main(int argc, char** argv) {
     return standin::launcher_main({words.begin() + 1, words.end()});
   }
   if (words.size() == 2 && words[0] == "credential") return print_credential(words[1]);
+  if (words.size() == 1 && words[0] == "posture") {
+    std::cout << standin::posture() << std::flush;
+    return std::cout ? 0 : kFailed;
+  }
   std::signal(SIGPIPE, SIG_IGN);
   umask(077);
 

@@ -41,7 +41,8 @@ class RuntimeEntry final {
 Result<std::string> runtime_root();
 // The entry of a machine, not necessarily existing.
 Result<RuntimeEntry> entry_of(const FileIdentity& machine);
-// Machines that run: process alive, QEMU answering, .vmx still the same file. Sorted by path.
+// Machines that run: process alive, QEMU answering, .vmx still the same file. Sorted by path. Entries of
+// machines that are off and whose .vmx is gone are removed on the way.
 std::vector<RuntimeEntry> running_machines();
 
 // A process as `pid` files have it: its id and its start time, which no later process of that id shares.

@@ -19,6 +19,7 @@ using policy::fail;
 
 constexpr std::size_t kMaxEntries = 4096;
 constexpr Millis kListWait{1500};
+constexpr std::int64_t kQuietSeconds = 5;
 // `/<16 hex>-<16 hex>/q/` and the longest socket name.
 constexpr std::size_t kSocketNameRoom = 60;
 
@@ -41,6 +42,25 @@ std::string start_time_of(int pid) {
     rest.remove_prefix(end);
   }
   return {};
+}
+
+std::int64_t seconds_since_changed(const std::string& path) {
+  struct stat info{};
+  timespec now{};
+  if (stat(path.c_str(), &info) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0) return 0;
+  return now.tv_sec - info.st_mtim.tv_sec;
+}
+
+// Somebody deleted the machine by hand, or a command that deletes it was killed. An entry that was changed a
+// moment ago may be one in the making.
+void clear_away(const RuntimeEntry& entry) {
+  if (!exists(entry.file("start")) || seconds_since_changed(entry.folder()) < kQuietSeconds) return;
+  const auto lock = lock_path(entry.file("start"), after(Millis{0}));
+  if (!lock || entry.is_alive()) return;
+  for (const std::string& folder : {entry.qemu_folder(), entry.folder()}) {
+    for (const std::string& name : names_in(folder, 1000)) (void)remove_file(folder + "/" + name);
+    (void)remove_empty_folder(folder);
+  }
 }
 
 }  // namespace
@@ -100,9 +120,13 @@ std::vector<RuntimeEntry> running_machines() {
   if (!root) return running;
   for (const std::string& name : names_in(*root, kMaxEntries)) {
     RuntimeEntry entry(*root + "/" + name);
-    if (!entry.is_alive()) continue;
     const auto identity = identity_of(entry.vmx_path());
-    if (!identity || identity->text() != name) continue;
+    const bool there = identity && identity->text() == name;
+    if (!entry.is_alive()) {
+      if (!there) clear_away(entry);
+      continue;
+    }
+    if (!there) continue;
     auto monitor = Monitor::connect(entry.folder(), after(kListWait));
     if (!monitor || !monitor->status(after(kListWait))) continue;
     running.push_back(std::move(entry));

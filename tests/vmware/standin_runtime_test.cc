@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/vmware/house.h"
+#include "vmware/standin/runtime.h"
+
+namespace standin {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StandinRuntime : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directory(root);
+    fs::permissions(root, fs::perms::owner_all);
+    setenv("SALLYPORT_VMRUN_DIR", root.c_str(), 1);
+  }
+  void TearDown() override { unsetenv("SALLYPORT_VMRUN_DIR"); }
+
+  void put(const std::string& path, const std::string& text = "") const { std::ofstream(path) << text; }
+  // The entry of a machine that is off; the folder was last changed `age` seconds ago.
+  std::string entry(const std::string& name, const std::string& vmx, int age) const {
+    const std::string path = root + "/" + name;
+    fs::create_directories(path + "/q");
+    put(path + "/vmx", vmx + "\n");
+    for (const char* file : {"/start", "/alive", "/pid", "/q/qmp.sock"}) put(path + file);
+    const auto then = fs::file_time_type::clock::now() - std::chrono::seconds(age);
+    fs::last_write_time(path, then);
+    return path;
+  }
+
+  house::TempFolder folder;
+  std::string root = folder.path("rt");
+};
+
+TEST_F(StandinRuntime, AnEntryWhoseMachineIsGoneIsRemovedAndOthersStay) {
+  const std::string vmx = folder.path("one.vmx");
+  put(vmx, "config.version = \"8\"\n");
+  const std::string kept = entry(identity_of(vmx)->text(), vmx, 100);
+  const std::string gone = entry("fe00-1", folder.path("gone.vmx"), 100);
+  const std::string replaced = entry("fe00-2", vmx, 100);
+  const std::string young = entry("fe00-3", folder.path("gone.vmx"), 0);
+  const std::string held = entry("fe00-4", folder.path("gone.vmx"), 100);
+  const auto lock = lock_path(held + "/start", after(Millis{0}));
+  const std::string running = entry("fe00-5", folder.path("gone.vmx"), 100);
+  const auto alive = lock_path(running + "/alive", after(Millis{0}));
+  ASSERT_TRUE(lock && alive);
+  fs::create_directory(root + "/boot");
+  EXPECT_TRUE(running_machines().empty());
+  for (const std::string& path : {kept, young, held, running, root + "/boot"}) EXPECT_TRUE(fs::exists(path));
+  for (const std::string& path : {gone, replaced}) EXPECT_FALSE(fs::exists(path)) << path;
+}
+
+TEST_F(StandinRuntime, ARecordIsOfOneProcessAndNoLaterOneOfItsId) {
+  const std::string own = record_of_this_process();
+  EXPECT_EQ(process_of_record(own), getpid());
+  for (const std::string& record : {std::string(), std::string("1 1\n"), std::to_string(getpid()) + " 1\n",
+                                    std::to_string(getpid()) + "\n", own.substr(0, own.size() - 1),
+                                    std::string("4194305 \n"), "x" + own}) {
+    EXPECT_FALSE(process_of_record(record)) << record;
+  }
+}
+
+TEST_F(StandinRuntime, AProcessOfWhichOnlyTheExitCodeIsLeftIsGone) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string record = record_of_this_process();
+    _exit(write(ends[1], record.data(), record.size()) > 0 ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string record(64, '\0');
+  const ssize_t got = read(ends[0], record.data(), record.size());
+  ASSERT_GT(got, 0);
+  record.resize(static_cast<std::size_t>(got));
+  char end = 0;
+  EXPECT_EQ(read(ends[0], &end, 1), 0);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(process_of_record(record));
+  waitpid(child, nullptr, 0);
+  close(ends[0]);
+}
+
+TEST_F(StandinRuntime, AWriterRemovesWhatAKilledOneLeftAndNothingElse) {
+  const std::string path = folder.path("a.vmsd");
+  const auto old = fs::file_time_type::clock::now() - std::chrono::seconds(600);
+  const std::vector<std::string> others{path + ".backup", path + ".vmrun-backups",
+                                        folder.path("b.vmsd.vmrun-abcdef"), path + ".vmrun-young1"};
+  for (const std::string& other : others) {
+    put(other);
+    chmod(other.c_str(), 0600);
+    if (!other.ends_with("young1")) fs::last_write_time(other, old);
+  }
+  const std::string left = path + ".vmrun-AbC123";
+  put(left);
+  chmod(left.c_str(), 0600);
+  fs::last_write_time(left, old);
+  ASSERT_TRUE(write_file_atomically(path, "text"));
+  EXPECT_FALSE(fs::exists(left));
+  for (const std::string& other : others) EXPECT_TRUE(fs::exists(other)) << other;
+  EXPECT_EQ(read_small_file(path, 100).value(), "text");
+}
+
+TEST_F(StandinRuntime, ALockOnAFileThatWasRemovedMeanwhileIsTakenAnew) {
+  const std::string path = folder.path("lock");
+  auto first = lock_path(path, after(Millis{0}));
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(remove_file(path));
+  const auto second = lock_path(path, after(Millis{0}));
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(lock_path(path, after(Millis{0})));
+  first->reset();
+  EXPECT_FALSE(lock_path(path, after(Millis{0})));
+}
+
+}  // namespace
+}  // namespace standin
