@@ -14,6 +14,7 @@ namespace gateway::doctor {
 namespace {
 
 constexpr std::chrono::seconds kProgramTime{10};
+constexpr std::chrono::seconds kPostureTime{30};
 
 // Which check a problem of the set-up belongs to.
 std::string_view check_of(std::string_view code) {
@@ -71,8 +72,7 @@ void accelerator(const Setup& setup, const Host& host, Report& report) {
   if (!is_standin(setup.machine.vmrun)) return;
   switch (host.access(host.kvm)) {
     case Access::usable:
-      report.add({"accelerator", Health::good,
-                  host.kvm + " may be used; KVM runs the machines if a guest boots with it"});
+      report.add({"accelerator", Health::good, host.kvm + " may be used"});
       return;
     case Access::denied:
       report.add({"accelerator", Health::notice,
@@ -88,6 +88,38 @@ void accelerator(const Setup& setup, const Host& host, Report& report) {
                   "`sudo modprobe kvm_intel` or `kvm_amd`"});
       return;
   }
+}
+
+// What the stand-in says of itself, a line each: `name: yes; …` or `name: no; …`.
+void posture(const Setup& setup, Report& report) {
+  if (!is_standin(setup.machine.vmrun) || !is_executable(setup.machine.vmrun)) return;
+  const auto said = output_of({setup.machine.vmrun, "posture"}, kPostureTime);
+  if (!said) {
+    report.add({"confinement", Health::notice,
+                "the stand-in does not say how it confines machines: " + said.error().message,
+                "install both programs from one version"});
+    return;
+  }
+  std::string in_force;
+  std::string_view left = *said;
+  while (!left.empty()) {
+    const auto line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(line.size() + 1, left.size()));
+    const auto colon = line.find(": ");
+    if (colon == std::string_view::npos) continue;
+    const auto name = std::string(line.substr(0, colon));
+    const auto answer = line.substr(colon + 2);
+    const auto why = std::string(answer.substr(std::min(answer.find("; ") + 2, answer.size())));
+    const std::string check = name == "kvm" ? "accelerator" : "confinement";
+    if (!answer.starts_with("yes")) {
+      report.add({check, Health::notice, name + ": not in force", why});
+    } else if (check == "accelerator") {
+      report.add({check, Health::good, "kvm: " + why});
+    } else {
+      in_force += (in_force.empty() ? "" : ", ") + name;
+    }
+  }
+  if (!in_force.empty()) report.add({"confinement", Health::good, in_force});
 }
 
 void disk(const char* what, const std::string& folder, const Host& host, Report& report) {
@@ -163,6 +195,7 @@ void examine(const Settings& settings, const Host& host, Report& report) {
   // Whether folders overlap is known only where they all could be made.
   if (!bad_folders && !overlap) report.add({"overlap", Health::good, "no folder lies inside another"});
   accelerator(setup, host, report);
+  posture(setup, report);
   disk("sandboxes", setup.machine.clones, host, report);
   disk("copies", settings.transfer_dir, host, report);
 }

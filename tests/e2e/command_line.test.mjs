@@ -72,10 +72,20 @@ test('status says what runs', { timeout: kMinute }, async () => {
 
 test('init writes a commented configuration and prints the line for the client', { timeout: kMinute }, async () => {
   const folder = path.join(world.folder, 'fresh');
-  const said = await world.command(['init', folder], { env: { SALLYPORT_CONFIG: undefined, HOME: world.folder } });
+  const said = await world.command(['init', '--no-image', folder], { env: { SALLYPORT_CONFIG: undefined, HOME: world.folder } });
   assert.equal(said.code, 0, said.out + said.err);
   assert.ok(existsSync(path.join(folder, 'sallyport.yaml')), (await readdir(world.folder)).join(' '));
   assert.match(said.out, /claude mcp add/);
+});
+
+test('an unknown command is named, with the nearest one', { timeout: kMinute }, async () => {
+  const top = await world.command(['statsu']);
+  assert.equal(top.code, 2);
+  assert.match(top.err, /`statsu`.*`status`/);
+  assert.match(top.err, /kill-switch/);
+  const below = await world.command(['--max-age', '1h', 'sandbox', 'lss']);
+  assert.equal(below.code, 2);
+  assert.match(below.err, /`sandbox lss`.*`ls`/);
 });
 
 test('tools and version without an owner', { timeout: kMinute }, async () => {

@@ -31,6 +31,14 @@ for (const version of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) 
   }));
 }
 
+test('a line of nothing asks for nothing', () => withServer(async (server) => {
+  server.write('\n  \n\t\r\n');
+  await server.initialize();
+  server.write('\n\n');
+  await alive(server);
+  assert.deepEqual(server.lines, []);
+}));
+
 test('an unknown revision gets the newest that has a handshake', () => withServer(async (server) => {
   assert.equal((await server.initialize('1999-01-01')).result.protocolVersion, '2025-11-25');
 }));

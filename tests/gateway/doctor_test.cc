@@ -29,7 +29,7 @@ class DoctorTest : public ::testing::Test {
     folder_ = name;
     for (const char* part : {"/base", "/bin", "/transfer"}) std::filesystem::create_directory(folder_ + part);
     std::ofstream(folder_ + "/base/vm.vmx") << "";
-    program("sallyport-vmrun", "exit 0");
+    program("sallyport-vmrun", "printf 'own-uid: yes; 1\\nlandlock: yes; 3\\nkvm: yes; open\\n'");
     for (const char* tool : {"qemu-system-x86_64", "qemu-img", "mmdebstrap"}) program(tool, "echo version 7");
     settings_.state_dir = folder_ + "/state";
     settings_.transfer_dir = folder_ + "/transfer";
@@ -84,8 +84,8 @@ class DoctorTest : public ::testing::Test {
 TEST_F(DoctorTest, FindsNothingWhereAllIsWell) {
   const auto report = examined();
   EXPECT_TRUE(report.healthy());
-  for (const char* check :
-       {"settings", "policy", "tools", "image", "permissions", "overlap", "accelerator", "disk"}) {
+  for (const char* check : {"settings", "policy", "tools", "image", "permissions", "overlap", "accelerator",
+                            "confinement", "disk"}) {
     EXPECT_EQ(worst(report, check).health, Health::good) << check << "\n" << to_text(report);
   }
 }
@@ -134,6 +134,15 @@ TEST_F(DoctorTest, SaysHowToUseKvm) {
   expect(Health::notice, "accelerator", "virtualisation");
   host_.access = [](const std::string&) { return Access::denied; };
   expect(Health::notice, "accelerator", "adduser somebody kvm");
+}
+
+TEST_F(DoctorTest, ShowsWhatOfTheConfinementIsNotInForceAndHowToGetIt) {
+  program("sallyport-vmrun", "printf 'own-uid: yes; 1\\nlandlock: no; needs Linux 5.13\\nkvm: yes; open\\n'");
+  expect(Health::notice, "confinement", "needs Linux 5.13");
+  program("sallyport-vmrun", "printf 'landlock: yes; 3\\nkvm: no; no kernel boots with it\\n'");
+  expect(Health::notice, "accelerator", "no kernel boots");
+  program("sallyport-vmrun", "exit 1");
+  expect(Health::notice, "confinement", "one version");
 }
 
 TEST_F(DoctorTest, FindsAFullDisk) {
