@@ -21,6 +21,15 @@ Deadline deadline_for(unsigned memory_mib) { return after(Millis{60000 + 100 * s
 
 policy::Error stuck(const char* what) { return {"state", std::string(texts::kUnknownError) + ": " + what}; }
 
+// VMware's sentence for what went wrong between us and QEMU, or with a file.
+policy::Error in_vmwares_words(policy::Error error) {
+  if (error.code.starts_with("channel") || error.code == "monitor") {
+    return {"vm.communication", std::string(texts::kCommunication)};
+  }
+  if (error.code.starts_with("file")) return stuck(error.message.c_str());
+  return error;
+}
+
 // Connected anew each time: others want to know meanwhile whether the machine runs.
 Result<std::string> migration_of(const RuntimeEntry& entry) {
   auto monitor = Monitor::connect(entry.folder(), after(kMonitorWait));
@@ -64,7 +73,7 @@ Result<> save_memory(const RuntimeEntry& entry, const std::string& path, unsigne
   const std::string part = path + ".part";
   (void)remove_file(part);  // of an earlier attempt
   const auto file = make_file(part);
-  if (!file) return tl::unexpected(file.error());
+  if (!file) return tl::unexpected(in_vmwares_words(file.error()));
   const auto save = [&]() -> Result<> {
     {
       auto monitor = Monitor::connect(entry.folder(), after(kMonitorWait));
@@ -85,17 +94,20 @@ Result<> save_memory(const RuntimeEntry& entry, const std::string& path, unsigne
     }
   };
   auto saved = save();
-  if (!saved) (void)remove_file(part);
-  return saved;
+  if (saved) return saved;
+  (void)remove_file(part);
+  return tl::unexpected(in_vmwares_words(saved.error()));
 }
 
 Result<> load_memory(const RuntimeEntry& entry, const std::string& path, unsigned memory_mib) {
   const auto file = open_file(path);
-  if (!file) return tl::unexpected(file.error());
+  if (!file) return tl::unexpected(in_vmwares_words(file.error()));
   {
     auto monitor = Monitor::connect(entry.folder(), after(kMonitorWait));
-    if (!monitor) return tl::unexpected(monitor.error());
-    if (auto begun = monitor->load_from(*file, after(kMonitorWait)); !begun) return begun;
+    if (!monitor) return tl::unexpected(in_vmwares_words(monitor.error()));
+    if (auto begun = monitor->load_from(*file, after(kMonitorWait)); !begun) {
+      return tl::unexpected(in_vmwares_words(begun.error()));
+    }
   }
   const Deadline deadline = deadline_for(memory_mib);
   while (left_ms(deadline) > 0) {
