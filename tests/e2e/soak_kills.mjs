@@ -14,8 +14,9 @@ const { baseVmx, eventually, kMinute, machinesOf, processesOf, run, sallyport, s
 
 const kPhases = ['create', 'run', 'copy_in', 'copy_out', 'destroy'];
 const kVictims = ['owner', 'vmrun', 'qemu'];
-const kSettle = 90_000; // until everything is as it should be again after a kill, on a busy host
-const kGone = 20_000;
+const kSettle = 3 * kMinute; // until everything is as it should be again after a kill, on a busy host
+const kPatience = { timeout: 10 * kMinute, maxTotalTimeout: 10 * kMinute };
+const kSettings = { reattach: '1h', max_age: '6h', boot_timeout: '540s' };
 
 // Numbers between 0 and 1 that a seed repeats.
 export function randomFrom(seed) {
@@ -63,10 +64,10 @@ export class Soak {
     soak.random = randomFrom(seed);
     soak.say = say;
     soak.runtime = await mkdtemp('/tmp/sp-rt-');
-    soak.world = await World.make({ reattach: '1h', max_age: '6h' }, { runtime: soak.runtime });
-    soak.other = await World.make({ reattach: '1h', max_age: '6h' }, { runtime: soak.runtime });
+    soak.world = await World.make(kSettings, { runtime: soak.runtime });
+    soak.other = await World.make(kSettings, { runtime: soak.runtime });
     soak.kills = 0;
-    soak.durations = { create: 6000, run: 1500, copy_in: 1000, copy_out: 1000, destroy: 700 };
+    soak.durations = { create: 6000, run: 1500, copy_in: 1000, copy_out: 1000, destroy: 200 };
     soak.tally = {};
     return soak;
   }
@@ -86,9 +87,9 @@ export class Soak {
     }
     // Both boot at the same time.
     this.neighbour = await this.other.connect();
-    this.neighbours = await this.neighbour.create();
+    this.neighbours = (await this.neighbour.good('sandbox_create', {}, kPatience)).sandbox_id;
     await this.neighbour.good('sandbox_run', { sandbox_id: this.neighbours, command: 'echo here > /tmp/mark' });
-    await eventually('the outsider answers', 2 * kMinute, async () => (await this.vmrun('checkToolsState', this.outsider)).out === 'running\n');
+    await eventually('the outsider answers', 10 * kMinute, async () => (await this.vmrun('checkToolsState', this.outsider)).out === 'running\n');
     this.untouched = await this.bystanders();
     assert.equal(this.untouched.length, 2);
   }
@@ -127,7 +128,7 @@ export class Soak {
   async tool(name, args) {
     try {
       const client = await this.connected();
-      const result = await client.tool(name, args);
+      const result = await client.tool(name, args, kPatience);
       return result.isError ? { error: JSON.stringify(result.structuredContent ?? result.content) } : { result: result.structuredContent };
     } catch (error) {
       if (this.client) this.client.dead = true;

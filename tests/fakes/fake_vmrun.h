@@ -47,6 +47,7 @@ class FakeVmrun final : public vmware::Processes {
   int list_lags = 0;         // lists that still show a stopped machine
   bool start_hangs = false;  // starts the machine and never returns
   bool start_fails = false;
+  int dies_at_question = 0;  // which question for the tools finds the machine off
   bool stop_does_nothing = false;
   bool delete_fails = false;
   bool launcher_lost = false;              // once: bash does not find it
@@ -127,6 +128,7 @@ class FakeVmrun final : public vmware::Processes {
       return says("");
     }
     if (verb == "checkToolsState") {
+      if (dies_at_question > 0 && --dies_at_question == 0) running.erase(vmx);
       return says(running.contains(vmx) && tools_late-- <= 0 ? "running\n" : "unknown\n");
     }
     if (!running.contains(vmx)) return error("The virtual machine is not powered on: " + vmx);

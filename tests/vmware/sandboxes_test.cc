@@ -179,6 +179,17 @@ TEST_F(Sandboxes, AStartThatHangsButStartedIsASuccess) {
   EXPECT_TRUE(try_create());
 }
 
+TEST_F(Sandboxes, AMachineThatDiesWhileItStartsIsNotWaitedFor) {
+  settings.boot_timeout = 60s;
+  open(house);
+  vmrun->tools_late = 100000;
+  vmrun->dies_at_question = 3;
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(try_create().error().code, "guest.gone");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
+  EXPECT_EQ(folders(), 0U);
+}
+
 TEST_F(Sandboxes, WebIsNotSetUp) {
   EXPECT_EQ(try_create(policy::Network::web).error().code, "network.web");
   EXPECT_TRUE(vmrun->calls.empty());

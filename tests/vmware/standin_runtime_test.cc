@@ -7,9 +7,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/vmware/house.h"
+#include "vmware/standin/account.h"
+#include "vmware/standin/posture.h"
 #include "vmware/standin/runtime.h"
 
 namespace standin {
@@ -122,6 +126,22 @@ TEST_F(StandinRuntime, ALockOnAFileThatWasRemovedMeanwhileIsTakenAnew) {
   EXPECT_FALSE(lock_path(path, after(Millis{0})));
   first->reset();
   EXPECT_FALSE(lock_path(path, after(Millis{0})));
+}
+
+TEST(StandinPosture, SaysOfEachMeansWhetherItIsThereAndWhatToDoIfNot) {
+  const std::string text = posture();
+  std::istringstream lines(text);
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(": ");
+    ASSERT_NE(colon, std::string::npos) << line;
+    names.push_back(line.substr(0, colon));
+    const std::string rest = line.substr(colon + 2);
+    EXPECT_TRUE(rest.starts_with("yes; ") || rest.starts_with("no; ")) << line;
+    EXPECT_GT(rest.size(), 8U) << line;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"own-uid", "own-network", "landlock", "kvm", "memory-limit"}));
+  EXPECT_EQ(text.find("own-uid: yes") != std::string::npos, account_range().has_value());
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ constexpr seconds kEagerTime{30};
 constexpr milliseconds kEagerPoll{250};
 constexpr seconds kMaybePeriod{5};
 constexpr milliseconds kLazyPoll{2000};
-constexpr seconds kLookPeriod{3};  // a machine of which nothing is known may be off
+constexpr seconds kLookPeriod{2};  // a machine of which nothing is known may be off
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <optional>
+#include <string>
 
 #include "vmware/standin/accelerator.h"
 #include "vmware/standin/account.h"
@@ -48,6 +49,25 @@ std::string kvm() {
          "boundary";
 }
 
+// Machines stay in the cgroup of who starts them; its limits, or those of a group above, hold for them
+// together.
+std::string memory_limit() {
+  const std::string groups = read_small_file("/proc/self/cgroup", 65536).value_or("");
+  const std::size_t at = groups.starts_with("0::") ? 3 : groups.find("\n0::");
+  if (at != std::string::npos) {
+    const std::size_t begin = groups.find('/', at);
+    std::string group = groups.substr(begin, groups.find('\n', begin) - begin);
+    while (!group.empty() && group != "/") {
+      const std::string most =
+          read_small_file("/sys/fs/cgroup" + group + "/memory.max", 64).value_or("max\n");
+      if (most != "max\n")
+        return "yes; " + most.substr(0, most.size() - 1) + " bytes for all of `" + group + "`";
+      group = folder_of(group);
+    }
+  }
+  return "no; machines may use their own size and more: set `MemoryMax=` of the service, or of your slice";
+}
+
 }  // namespace
 
 std::string posture() {
@@ -57,7 +77,7 @@ std::string posture() {
               ? "own-network: yes; none but its own, for machines without `nat`\n"
               : "own-network: no; needs root, or user namespaces for ordinary users "
                 "(`sysctl user.max_user_namespaces`)\n";
-  text += "landlock: " + landlock() + "\nkvm: " + kvm() + "\n";
+  text += "landlock: " + landlock() + "\nkvm: " + kvm() + "\nmemory-limit: " + memory_limit() + "\n";
   return text;
 }
 
