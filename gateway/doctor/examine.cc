@@ -13,7 +13,7 @@
 namespace gateway::doctor {
 namespace {
 
-constexpr std::chrono::seconds kProgramTime{10};
+constexpr std::chrono::seconds kProgramTime{30};
 constexpr std::chrono::seconds kPostureTime{30};
 
 // Which check a problem of the set-up belongs to.
