@@ -108,7 +108,7 @@ TEST_F(OnDisk, ASavedStateCountsUntilItIsForgotten) {
 
 TEST_F(OnDisk, LeftoversGoAndWhatIsNotOursStays) {
   for (const char* name :
-       {"m-000007.qcow2", "m-Snapshot3.vmem", "m.vmem", "m.vmss", "m.vmx.aB3dE6", "m.qcow2.part",
+       {"m-000007.qcow2", "m-Snapshot3.vmem", "m.vmem", "m.vmss", "m.vmx.vmrun-aB3dE6", "m.qcow2.part",
         "m-00007.qcow2", "mm.qcow2", "m-notes.txt", "m-Snapshotx.vmem", "other.qcow2"}) {
     write(name, "x");
   }

@@ -21,12 +21,15 @@ bool all_digits(std::string_view text) {
 bool is_made_for(std::string_view file, const std::string& machine) {
   if (!file.starts_with(machine)) return false;
   std::string_view rest = file.substr(machine.size());
-  // Unfinished: `.part`, or what `write_file_atomically` leaves when it is killed, a dot and six characters.
+  // Unfinished: `.part`, or what `write_file_atomically` leaves when it is killed, `.vmrun-` and six
+  // characters.
+  constexpr std::string_view kInTheMaking = ".vmrun-";
+  constexpr std::size_t kEnding = kInTheMaking.size() + 6;
   const std::size_t whole = rest.size();
   if (rest.ends_with(".part")) {
     rest.remove_suffix(5);
-  } else if (rest.size() > 7 && rest[rest.size() - 7] == '.') {
-    rest.remove_suffix(7);
+  } else if (rest.size() > kEnding && rest.substr(rest.size() - kEnding).starts_with(kInTheMaking)) {
+    rest.remove_suffix(kEnding);
   }
   const bool unfinished = rest.size() != whole;
   if (unfinished && (rest == ".vmx" || rest == ".vmsd" || rest == ".qcow2")) return true;
