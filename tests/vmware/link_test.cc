@@ -82,7 +82,7 @@ TEST(GuestRequest, NeverMixesTheCommandWithItsOwnWords) {
   request.timeout = 60s;
   request.forget = {kToken, kToken};
   EXPECT_EQ(write_request(request),
-            "sallyport1 run 1500 60 file " + kToken + "," + kToken + "\n" + request.command);
+            "sallyport1 run 1500 60 file " + kToken + "," + kToken + " 33\n" + request.command);
 }
 
 TEST(ShellQuoted, IsOneWordWhateverItHolds) {
@@ -254,6 +254,26 @@ TEST_F(Launcher, AnswersByItsExitCodeWhenAsked) {
   EXPECT_EQ(exit, 99);
 }
 
+TEST_F(Launcher, DoesNotRunHalfACommand) {
+  const auto mark = folder.path("ran");
+  for (const std::string& end : {std::string(), std::string("\xc3\xa4"), std::string("\0#", 2)}) {
+    GuestRequest request;
+    request.command = "touch " + mark + "\necho " + end;
+    request.wait = 5s;
+    begin(request);
+    EXPECT_EQ(exit, 0);
+    EXPECT_TRUE(std::filesystem::remove(mark));
+    const auto whole = write_request(request);
+    for (const std::size_t lost : {std::size_t{1}, request.command.size()}) {
+      const auto token = policy::random_hex32();
+      tokens.push_back(token);
+      std::ofstream(request_path(token)) << whole.substr(0, whole.size() - lost);
+      EXPECT_EQ(launch(token), static_cast<int>(LauncherExit::cut_off));
+    }
+    EXPECT_FALSE(std::filesystem::exists(mark));
+  }
+}
+
 TEST_F(Launcher, ForgetsWhatItIsTold) {
   const auto first = begin(waiting("echo 1"));
   EXPECT_TRUE(std::filesystem::exists(report_path(first)));
@@ -277,7 +297,8 @@ TEST_F(Launcher, PacksAndUnpacksFilesAndFolders) {
     return exit - 100;
   };
   EXPECT_EQ(exit_of(pack_command(tar, path("it's"), 1 << 20)), 0);
-  EXPECT_EQ(exit_of(unpack_folder_command(tar, path("new"))), 0);
+  const auto size = std::filesystem::file_size(tar);
+  EXPECT_EQ(exit_of(if_whole(tar, size, unpack_folder_command(tar, path("new")))), 0);
   EXPECT_EQ(house::slurp(folder.path("new/sub/b\\n")), "backslash");
   EXPECT_FALSE(std::filesystem::exists(tar));
 
@@ -288,6 +309,10 @@ TEST_F(Launcher, PacksAndUnpacksFilesAndFolders) {
   EXPECT_EQ(exit_of(unpack_file_command(tar, path("no/such"))), 3);
   EXPECT_EQ(exit_of(pack_command(tar, path("it's/-a"), 1 << 20)), 0);
   EXPECT_EQ(exit_of(unpack_file_command(tar, path("it's"))), 4);
+  EXPECT_EQ(exit_of(pack_command(tar, path("it's"), 1 << 20)), 0);
+  EXPECT_EQ(exit_of(if_whole(tar, size + 1, unpack_folder_command(tar, path("cut")))), 11);
+  EXPECT_FALSE(std::filesystem::exists(folder.path("cut")));
+  EXPECT_FALSE(std::filesystem::exists(tar));
   EXPECT_EQ(exit_of(pack_command(tar, path("none"), 1 << 20)), 7);
   EXPECT_EQ(exit_of(pack_command(tar, path("it's"), 100)), 8);
   EXPECT_FALSE(std::filesystem::exists(tar));

@@ -43,6 +43,9 @@ policy::Error launcher_error(int exit) {
   switch (static_cast<LauncherExit>(exit)) {
     case LauncherExit::unknown_token:
       return {"job.lost", "the guest does not know this command any more; it was restarted or cleaned up"};
+    case LauncherExit::cut_off:
+      return {"guest.cut_off",
+              "the command was cut off on its way into the guest and was not run; try again"};
     case LauncherExit::no_room:
       return {"guest.no_room", "the guest has no memory or disk left to note down a command; free some"};
     case LauncherExit::done:
@@ -82,6 +85,10 @@ Result<void> copy_result(int exit) {
     case CopyExit::unreadable:
       return policy::fail("copy.unreadable",
                           "the guest user may not read all of it; change the permissions with sudo first");
+    case CopyExit::cut_off:
+      return policy::fail(
+          "guest.cut_off",
+          "the files were cut off on their way into the guest and were not unpacked; try again");
     case CopyExit::no_tar:
     case CopyExit::failed:
       break;
@@ -100,7 +107,7 @@ asio::awaitable<Result<void>> GuestLink::send(policy::Caller cause, GuestAt at, 
                                               std::string bytes, std::stop_token stop) {
   const Scratch file(scratch());
   if (auto written = write_file(file.path(), bytes); !written) co_return written;
-  auto command = copy_in_command(at.vmx, at.id, file.path(), guest_path, copy_time(bytes.size()));
+  auto command = copy_in_command(at, file.path(), guest_path, copy_time(bytes.size()));
   auto reply = co_await driver_.call(std::move(cause), std::move(command), std::move(stop));
   if (!reply) co_return tl::unexpected(reply.error());
   co_return Result<void>();
@@ -111,7 +118,7 @@ asio::awaitable<Result<std::string>> GuestLink::receive(policy::Caller cause, Gu
                                                         std::optional<milliseconds> deadline,
                                                         std::stop_token stop) {
   const Scratch file(scratch());
-  auto command = copy_out_command(at.vmx, at.id, guest_path, file.path(), max_bytes, copy_time(max_bytes));
+  auto command = copy_out_command(at, guest_path, file.path(), max_bytes, copy_time(max_bytes));
   if (deadline) command.terms.deadline = *deadline;
   auto reply = co_await driver_.call(std::move(cause), std::move(command), std::move(stop));
   if (!reply && reply.error().code == "vmrun.overgrown") {
@@ -127,7 +134,7 @@ asio::awaitable<Result<int>> GuestLink::launch(policy::Caller cause, GuestAt at,
                                                milliseconds wait, std::stop_token stop) {
   const auto lane = wait.count() > 0 ? VmrunTerms::Lane::waiting : VmrunTerms::Lane::work;
   for (bool again = false;; again = true) {
-    auto command = run_command(at.vmx, at.id, launcher_words(token), wait + kQuick, lane);
+    auto command = run_command(at, launcher_words(token), wait + kQuick, lane);
     if (wait.count() > 0) command.terms.deadline = wait + kAfterWait;
     auto reply = co_await driver_.call(cause, std::move(command), stop);
     if (!reply) co_return tl::unexpected(reply.error());
@@ -226,10 +233,11 @@ asio::awaitable<Result<int>> GuestLink::perform(policy::Caller cause, GuestAt at
 asio::awaitable<Result<void>> GuestLink::put_tar(policy::Caller cause, GuestAt at, std::string token,
                                                  std::string host_tar, std::uint64_t size,
                                                  std::string command, std::stop_token stop) {
-  auto copy = copy_in_command(at.vmx, at.id, host_tar, tar_path(token), copy_time(size));
+  auto copy = copy_in_command(at, host_tar, tar_path(token), copy_time(size));
   auto copied = co_await driver_.call(cause, std::move(copy), stop);
   if (!copied) co_return tl::unexpected(copied.error());
-  auto exit = co_await perform(std::move(cause), std::move(at), token, std::move(command), stop);
+  auto whole = if_whole(tar_path(token), size, command);
+  auto exit = co_await perform(std::move(cause), std::move(at), token, std::move(whole), stop);
   if (!exit) co_return tl::unexpected(exit.error());
   co_return copy_result(*exit);
 }
@@ -241,7 +249,7 @@ asio::awaitable<Result<std::uint64_t>> GuestLink::fetch_tar(policy::Caller cause
   auto exit = co_await perform(cause, at, token, std::move(command), stop);
   if (!exit) co_return tl::unexpected(exit.error());
   if (auto packed = copy_result(*exit); !packed) co_return tl::unexpected(packed.error());
-  auto copy = copy_out_command(at.vmx, at.id, tar_path(token), host_tar, max_bytes, copy_time(max_bytes));
+  auto copy = copy_out_command(at, tar_path(token), host_tar, max_bytes, copy_time(max_bytes));
   auto copied = co_await driver_.call(std::move(cause), std::move(copy), std::move(stop));
   if (!copied && copied.error().code == "vmrun.overgrown") {
     co_return policy::fail("copy.too_large",

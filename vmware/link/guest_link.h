@@ -15,12 +15,6 @@
 
 namespace vmware {
 
-// A running machine, for the commands that reach into its guest.
-struct GuestAt {
-  policy::SandboxId id;
-  std::string vmx;
-};
-
 // Commands and files in and out of a guest by nothing but vmrun's guest operations: a fixed launcher, tokens
 // of 32 hex digits, and files. Every command is decided on behalf of `cause`. What comes back was written by
 // the guest and is bounded and parsed before it is believed.

@@ -272,6 +272,11 @@ census() {
     exit 71
 }
 
+measure() {
+  local LC_ALL=C
+  size=${#1}
+}
+
 # What `read` sets when somebody tells how a job ended.
 heard() { read -r -t "$1" -u 4 _ status code ms || status=; }
 
@@ -307,11 +312,11 @@ fi
 
 if [[ -f $base.req && ! -p $base.events ]]; then
   {
-    read -r magic kind wait timeout answer old
+    read -r magic kind wait timeout answer old bytes
     # A command with a NUL in it is copied by a program that can.
     IFS= read -r -d '' command && command=
   } < "$base.req"
-  [[ $magic == sallyport1 ]] || exit 64
+  [[ $magic == sallyport1 && $bytes =~ ^[0-9]+$ ]] || exit 64
   for gone in ${old//,/ }; do
     [[ $gone =~ ^[0-9a-f]{32}$ ]] || continue
     rm -rf "/dev/shm/.sallyport-$gone".* "/var/tmp/.sallyport-$gone".*
@@ -326,6 +331,13 @@ if [[ -f $base.req && ! -p $base.events ]]; then
   else
     tail -n +2 "$base.req" > "$base.command" || exit 71
   fi
+  # What is shorter than it says was cut off on its way here, and half a command is another command.
+  if [[ -n $command ]]; then
+    measure "$command"
+  else
+    size=$(stat -c %s "$base.command")
+  fi
+  ((bytes == size)) || { rm -f "$base.req" "$base.command"; exit 65; }
   printf '%s\n' "$timeout" > "$base.timeout" && mkfifo "$base.done" "$base.o" "$base.e" "$base.events" || exit 71
   exec 4<> "$base.done"
   if [[ -e $base.gone ]]; then

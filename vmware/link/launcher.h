@@ -32,6 +32,7 @@ std::vector<std::string> launcher_words(std::string_view token);
 enum class LauncherExit {
   done = 0,
   unknown_token = 64,  // neither a request nor a job: what a fresh guest answers
+  cut_off = 65,        // the request is not as long as it says; nothing was run
   no_room = 71,        // the guest's memory or disk is full
   still_running = 98,  // a job that answers by its exit code has not ended
   ended_by_us = 99,    // ... was stopped or ran out of time

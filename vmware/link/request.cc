@@ -135,10 +135,19 @@ std::string write_request(const GuestRequest& request) {
   const auto count = std::min(request.forget.size(), kMaxForget);
   for (std::size_t i = 0; i < count; ++i) head += (i == 0 ? "" : ",") + request.forget[i];
   if (count == 0) head += '-';
-  return head + '\n' + request.command;
+  // How long the command is: one that was cut off on its way is not run.
+  return head + ' ' + std::to_string(request.command.size()) + '\n' + request.command;
 }
 
-std::string write_census_request() { return "sallyport1 census 0 0 file -\n"; }
+std::string write_census_request() { return "sallyport1 census 0 0 file - 0\n"; }
+
+std::string if_whole(std::string_view tar, std::uint64_t bytes, std::string_view command) {
+  const auto name = shell_quoted(tar);
+  std::string text = "[ \"$(stat -c %s -- " + name + ")\" = " + std::to_string(bytes) + " ] || { rm -f -- " +
+                     name + "; exit " + std::to_string(static_cast<int>(CopyExit::cut_off)) + "; }\n";
+  text += command;
+  return text;
+}
 
 std::string unpack_file_command(std::string_view tar, const policy::GuestPath& to) {
   return with_paths(tar, to, kUnpackFile);

@@ -32,6 +32,9 @@ std::string write_census_request();
 // removes the tar; its exit code is a CopyExit.
 std::string unpack_file_command(std::string_view tar, const policy::GuestPath& to);
 std::string unpack_folder_command(std::string_view tar, const policy::GuestPath& to);
+// The command, if the tar has just so many bytes: of one that was cut off, some files might be missing
+// unnoticed.
+std::string if_whole(std::string_view tar, std::uint64_t bytes, std::string_view command);
 // Packs `from` into `tar`, at most `max_bytes` of it.
 std::string pack_command(std::string_view tar, const policy::GuestPath& from, std::uint64_t max_bytes);
 
@@ -46,6 +49,7 @@ enum class CopyExit {
   too_large = 8,
   unreadable = 9,
   no_tar = 10,
+  cut_off = 11,
 };
 
 // The text as one word of bash, whatever it holds (no NUL).
