@@ -77,9 +77,17 @@ bool VmrunAllowlist::fits_program(std::span<const std::string> words) const {
                                        rest[1]) != shapes_.launcher_verbs.end();
 }
 
+bool VmrunAllowlist::is_base(const std::string& vmx) const {
+  if (!vmx.empty() && vmx == shapes_.base_vmx) return true;
+  const std::string head = shapes_.images + "/";
+  if (shapes_.images.empty() || !vmx.starts_with(head)) return false;
+  const std::string name = vmx.substr(head.size(), vmx.find('/', head.size()) - head.size());
+  return policy::is_image_name(name) && vmx == head + name + "/" + name + ".vmx";
+}
+
 bool VmrunAllowlist::fits(const Vmrun& command) const {
   const std::span<const std::string> words = command.arguments;
-  const bool on_base = !command.vmx.empty() && command.vmx == shapes_.base_vmx;
+  const bool on_base = is_base(command.vmx);
   const bool on_clone = command.sandbox && command.vmx == clone_vmx(*command.sandbox);
   switch (command.verb) {
     case VmrunVerb::list:
@@ -89,7 +97,8 @@ bool VmrunAllowlist::fits(const Vmrun& command) const {
     case VmrunVerb::clone: {
       if (!on_base || !command.sandbox) return false;
       const std::string name = "-cloneName=" + command.sandbox->text();
-      const std::string snapshot = "-snapshot=" + shapes_.snapshot;
+      const bool configured = command.vmx == shapes_.base_vmx;
+      const std::string snapshot = "-snapshot=" + (configured ? shapes_.snapshot : shapes_.image_snapshot);
       const std::string to = clone_vmx(*command.sandbox);
       return are(words, {to, "linked", snapshot}) || are(words, {to, "linked", snapshot, name});
     }

@@ -14,6 +14,8 @@ namespace enforcers {
 // `.`, `..` or empty component) and is compared byte by byte.
 struct VmrunShapes {
   std::string base_vmx;                     // the base machine: only cloned and looked at
+  std::string images;                       // further bases are `<images>/<name>/<name>.vmx`; empty: none
+  std::string image_snapshot;               // their snapshot
   std::string snapshot;                     // its snapshot that clones are made of
   std::string clones;                       // a clone is `<clones>/<id>/<id>.vmx`
   std::string host_files;                   // private folder for files on their way
@@ -34,6 +36,7 @@ class VmrunAllowlist final : public policy::Enforcer {
 
  private:
   std::string clone_vmx(const policy::SandboxId&) const;
+  bool is_base(const std::string& vmx) const;
   bool fits(const policy::Vmrun&) const;
   bool fits_program(std::span<const std::string> words) const;
 

@@ -1,4 +1,5 @@
 #include "gateway/app.h"
+#include "gateway/image/images.h"
 
 #include <map>
 #include <utility>
@@ -40,6 +41,8 @@ enforcers::VmrunShapes shapes_of(const vmware::MachineSettings& machine) {
   auto launcher = vmware::launcher_words(std::string(32, '0'));
   launcher.pop_back();
   return {.base_vmx = machine.base_vmx,
+          .images = images_folder(),
+          .image_snapshot = kImageSnapshot,
           .snapshot = machine.snapshot,
           .clones = machine.clones,
           .host_files = machine.state,

@@ -113,9 +113,13 @@ class CommandLine {
     command(*sandbox, "ls", "List them", [this] {
       return cli::sandbox_ls(sources_, json_);
     })->add_flag("--json", json_);
-    auto* create =
-        command(*sandbox, "create", "Make one", [this] { return cli::sandbox_create(sources_, network_); });
+    auto* create = command(*sandbox, "create", "Make one",
+                           [this] { return cli::sandbox_create(sources_, network_, size_); });
     create->add_option("--network", network_, "none, web or nat");
+    create->add_option("--image", size_.image, "A base image by its name");
+    create->add_option("--cpus", size_.cpus, "Processors");
+    create->add_option("--memory-mb", size_.memory_mb, "Memory in MiB");
+    create->add_option("--disk-gb", size_.disk_gb, "Disk in GiB, at least");
     auto* run = command(*sandbox, "run", "Run a command in one",
                         [this] { return cli::sandbox_run(sources_, text_, join(words_), timeout_); });
     run->add_option("sandbox", text_)->required();
@@ -245,6 +249,7 @@ class CommandLine {
   CLI::App app_{"Gives agents disposable virtual machines, and stands in the door.", "sallyport"};
   Sources sources_;
   std::function<int()> run_;
+  cli::MachineSize size_;
   std::string config_, folder_, text_, other_, network_ = "none", with_, script_, mirror_;
   std::list<std::pair<std::string, std::string>> values_;
   std::vector<std::string> words_;

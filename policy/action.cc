@@ -62,7 +62,12 @@ struct Describe {
   std::string_view key;
 
   Json operator()(const Create& a) const {
-    return Json(Json::Object{{"network", Json(spelling(a.network))}});
+    Json::Object described{{"network", Json(spelling(a.network))}};
+    if (!a.image.empty()) described.emplace("image", Json(a.image));
+    if (a.cpus != 0) described.emplace("cpus", Json(std::int64_t{a.cpus}));
+    if (a.memory_mb != 0) described.emplace("memory_mb", Json(std::int64_t{a.memory_mb}));
+    if (a.disk_gb != 0) described.emplace("disk_gb", Json(std::int64_t{a.disk_gb}));
+    return Json(std::move(described));
   }
   Json operator()(const List&) const { return Json(Json::Object{}); }
   Json operator()(const Run& a) const {
@@ -135,6 +140,12 @@ struct Describe {
 };
 
 }  // namespace
+
+bool is_image_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !name.empty() && name.size() <= 60 && name.front() != '.' && name.front() != '-' &&
+         name.front() != '_' && name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
 
 std::string_view spelling(Network network) {
   switch (network) {

@@ -20,9 +20,18 @@ namespace policy {
 enum class Network { none, web, nat };
 enum class MouseButton { left, right, middle };
 
+// 1 to 60 letters, digits, `.`, `_` and `-`, with a letter or digit first: a file name that leads nowhere
+// else.
+bool is_image_name(std::string_view name);
+
 struct Create {
   static constexpr std::string_view kName = "create";
   Network network = Network::none;
+  std::string image = {};  // a name from the images folder; empty: the base of the settings
+  // 0: as the base has it.
+  std::uint32_t cpus = 0;
+  std::uint32_t memory_mb = 0;
+  std::uint32_t disk_gb = 0;
 };
 
 struct List {

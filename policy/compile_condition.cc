@@ -12,10 +12,10 @@ using Kind = yaml::Node::Kind;
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<std::string_view, 20> kKeys{"network", "command", "timeout", "host_path", "guest_path",
-                                                 "bytes",   "files",   "button",  "count",     "chars",
-                                                 "keys",    "by",      "cause",   "name",      "for",
-                                                 "sandbox", "when",    "not",     "any",       "all"};
+constexpr std::array<std::string_view, 24> kKeys{
+    "image",      "cpus",  "memory_mb", "disk_gb", "network", "command", "timeout", "host_path",
+    "guest_path", "bytes", "files",     "button",  "count",   "chars",   "keys",    "by",
+    "cause",      "name",  "for",       "sandbox", "when",    "not",     "any",     "all"};
 
 std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 

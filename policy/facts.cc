@@ -46,6 +46,10 @@ constexpr std::array<FactInfo, kFacts> kTable{{
     {Fact::by, "by", FactKind::duration, set_of<Extend>()},
     {Fact::cause, "cause", FactKind::word, set_of<Destroy>(), kCauses},
     {Fact::name, "name", FactKind::text, set_of<BuildImage, RemoveImage>()},
+    {Fact::image, "image", FactKind::text, set_of<Create>()},
+    {Fact::cpus, "cpus", FactKind::number, set_of<Create>()},
+    {Fact::memory_mb, "memory_mb", FactKind::number, set_of<Create>()},
+    {Fact::disk_gb, "disk_gb", FactKind::number, set_of<Create>()},
     {Fact::sandbox_network, "sandbox.network", FactKind::word, kWithSandbox, kNetworks},
     {Fact::sandbox_age, "sandbox.age", FactKind::duration, kWithSandbox},
     {Fact::sandbox_labels, "sandbox.labels", FactKind::labels, kWithSandbox},
@@ -88,7 +92,11 @@ struct Reader {
   Fact fact;
 
   Value operator()(const Create& a) const {
-    return fact == Fact::network ? Value(spelling(a.network)) : Value();
+    if (fact == Fact::network) return spelling(a.network);
+    if (fact == Fact::image) return a.image.empty() ? std::string_view("default") : std::string_view(a.image);
+    if (fact == Fact::cpus) return std::int64_t{a.cpus};
+    if (fact == Fact::memory_mb) return std::int64_t{a.memory_mb};
+    return fact == Fact::disk_gb ? Value(std::int64_t{a.disk_gb}) : Value();
   }
   Value operator()(const Run& a) const {
     if (fact == Fact::command) return std::string_view(a.command);
@@ -185,6 +193,10 @@ Value value_of(Fact fact, const Question& question) {
     case Fact::by:
     case Fact::cause:
     case Fact::name:
+    case Fact::image:
+    case Fact::cpus:
+    case Fact::memory_mb:
+    case Fact::disk_gb:
       break;
   }
   return std::visit(Reader{fact}, question.request.what);

@@ -30,11 +30,15 @@ enum class Fact : std::uint8_t {
   by,          // extend
   cause,       // destroy
   name,        // images
+  image,       // create: by name; `default` when none is named
+  cpus,        // create: asked for; 0 when not, as the two below
+  memory_mb,   // create
+  disk_gb,     // create
   sandbox_network,
   sandbox_age,
   sandbox_labels,
 };
-inline constexpr std::size_t kFacts = 17;
+inline constexpr std::size_t kFacts = 21;
 
 enum class FactKind { word, text, number, size, duration, host_path, guest_path, labels };
 

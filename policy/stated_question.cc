@@ -10,9 +10,10 @@ namespace {
 
 using Kind = yaml::Node::Kind;
 
-constexpr std::array<std::string_view, 18> kKeys{
-    "network", "command", "timeout", "host_path", "guest_path", "bytes", "files", "button",  "count",
-    "chars",   "keys",    "by",      "cause",     "name",       "verb",  "as",    "sandbox", "settings"};
+constexpr std::array<std::string_view, 22> kKeys{
+    "image",      "cpus",  "memory_mb", "disk_gb", "network", "command", "timeout", "host_path",
+    "guest_path", "bytes", "files",     "button",  "count",   "chars",   "keys",    "by",
+    "cause",      "name",  "verb",      "as",      "sandbox", "settings"};
 
 // Longest text that a test makes up for `chars`.
 constexpr std::int64_t kMaxChars = 100'000;
@@ -150,7 +151,15 @@ std::vector<Action> actions_of(std::string_view call, Position at, const yaml::N
                                const ReadInto& into) {
   using std::chrono::seconds;
   const auto box = some_sandbox();
-  if (call == Create::kName) return {Create{say.word<Network>(Fact::network)}};
+  if (call == Create::kName) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    const auto number = [&](Fact which) { return static_cast<std::uint32_t>(say.number(which, 0, kMost)); };
+    Create asked{say.word<Network>(Fact::network), say.text(Fact::image, "default")};
+    asked.cpus = number(Fact::cpus);
+    asked.memory_mb = number(Fact::memory_mb);
+    asked.disk_gb = number(Fact::disk_gb);
+    return {std::move(asked)};
+  }
   if (call == List::kName) return {List{}};
   if (call == Run::kName)
     return {Run{box, say.text(Fact::command), say.duration(Fact::timeout, seconds(60))}};

@@ -52,7 +52,7 @@ policy::Error ended_badly(const policy::Vmrun& what, const ProcessResult& result
 }
 
 policy::Outcome outcome_of(const Result<VmrunReply>& reply, const ProcessResult* process,
-                           const MachineSettings& settings) {
+                           const GuestLogin& login) {
   policy::Outcome outcome;
   outcome.ok = reply.has_value();
   outcome.code = reply ? "ok" : reply.error().code;
@@ -63,7 +63,7 @@ policy::Outcome outcome_of(const Result<VmrunReply>& reply, const ProcessResult*
     outcome.details["guest_exit"] = policy::Json(reply->answer.guest_exit);
   }
   if (!reply && !process->out.empty()) {
-    outcome.details["text"] = policy::Json(redacted(process->out, settings).substr(0, kLoggedText));
+    outcome.details["text"] = policy::Json(redacted(process->out, login).substr(0, kLoggedText));
   }
   return outcome;
 }
@@ -109,7 +109,7 @@ asio::awaitable<Result<ProcessResult>> Driver::spawn(policy::Vmrun what, VmrunTe
 
   ProcessSpec spec;
   spec.program = settings_.vmrun;
-  spec.arguments = vmrun_arguments(what, settings_);
+  spec.arguments = vmrun_arguments(what, terms.login);
   spec.environment = settings_.environment;
   spec.deadline = terms.deadline;
   spec.growth = std::move(terms.growth);
@@ -118,6 +118,7 @@ asio::awaitable<Result<ProcessResult>> Driver::spawn(policy::Vmrun what, VmrunTe
 
 asio::awaitable<Result<VmrunReply>> Driver::carry_out(policy::Grant<policy::Vmrun> grant, VmrunTerms terms,
                                                       std::stop_token stop) {
+  const GuestLogin login = terms.login;
   auto process = co_await spawn(grant.action(), std::move(terms), std::move(stop));
   Result<VmrunReply> reply;
   if (!process) {
@@ -137,7 +138,7 @@ asio::awaitable<Result<VmrunReply>> Driver::carry_out(policy::Grant<policy::Vmru
     }
   }
   // A log that fails here fails the action that caused this; a machine on its way out must get there.
-  (void)grant.close(outcome_of(reply, process ? &*process : nullptr, settings_));
+  (void)grant.close(outcome_of(reply, process ? &*process : nullptr, login));
   co_return reply;
 }
 

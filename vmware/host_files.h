@@ -25,6 +25,8 @@ struct FolderEntry {
 
 // A regular file with one name, at most `max_bytes` long.
 policy::Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
+// Its first `bytes` bytes, or all of it when it is shorter.
+policy::Result<std::string> read_head(const std::string& path, std::size_t bytes);
 // Size of a regular file with one name that is ours.
 policy::Result<std::uint64_t> file_size(const std::string& path);
 // Replaces the file in one step: a fresh file beside it, 0600, flushed, renamed, the folder flushed.
@@ -42,6 +44,10 @@ policy::Result<> remove_tree(const std::string& folder, const std::string& name,
 policy::Result<> rename_entry(const std::string& folder, const std::string& from, const std::string& to);
 // Same device and inode, links followed; equal texts also count.
 bool same_file(const std::string& a, const std::string& b);
+// Whether a path that vmrun printed means the file `ours`: the same file, or the same text but for ASCII
+// case, as vmrun may print another case than it was given. A machine that runs must never pass for one that
+// does not, so a file that is not there counts by its text.
+bool names_file(const std::string& printed, const std::string& ours);
 // Seconds since the last change, by the file's own time; nothing when it is missing.
 std::optional<std::int64_t> file_age(const std::string& path);
 // The kernel's id of this boot.

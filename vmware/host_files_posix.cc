@@ -164,6 +164,23 @@ policy::Result<std::string> read_file(const std::string& path, std::size_t max_b
   return bytes;
 }
 
+policy::Result<std::string> read_head(const std::string& path, std::size_t wanted) {
+  struct stat found{};
+  auto file = open_regular(path, found);
+  if (!file) return tl::unexpected(file.error());
+  std::string bytes(std::min(wanted, static_cast<std::size_t>(found.st_size)), '\0');
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t n = ::read(file->get(), bytes.data() + have, bytes.size() - have);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error("read", path, errno);
+    if (n == 0) break;
+    have += static_cast<std::size_t>(n);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
 policy::Result<std::uint64_t> file_size(const std::string& path) {
   struct stat found{};
   if (::lstat(path.c_str(), &found) != 0) return io_error("look at", path, errno);
@@ -258,6 +275,12 @@ bool same_file(const std::string& a, const std::string& b) {
   struct stat second{};
   return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
          first.st_ino == second.st_ino;
+}
+
+bool names_file(const std::string& printed, const std::string& ours) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return same_file(printed, ours) || std::equal(printed.begin(), printed.end(), ours.begin(), ours.end(),
+                                                [&](char a, char b) { return lower(a) == lower(b); });
 }
 
 std::optional<std::int64_t> file_age(const std::string& path) {

@@ -71,13 +71,15 @@ std::string write_marker(const SandboxMarker& marker) {
   json["created"] = marker.created;
   json["expires"] = marker.expires;
   json["boot"] = marker.boot;
+  if (!marker.image.empty()) json["image"] = marker.image;
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 policy::Result<SandboxMarker> parse_marker(std::string_view bytes) {
   if (bytes.size() > kMaxMarker) return malformed("too long");
   const Json json = Json::parse(bytes, nullptr, false);
-  if (!json.is_object() || json.size() != 10) return malformed("not an object of ten fields");
+  const bool named = json.is_object() && json.contains("image");
+  if (!json.is_object() || json.size() != (named ? 11 : 10)) return malformed("not an object of its fields");
   if (text_at(json, "product", 64) != kProduct) return malformed("`product`");
   const auto id_text = text_at(json, "sandbox", 64);
   const auto owner = text_at(json, "principal", 512);
@@ -105,6 +107,8 @@ policy::Result<SandboxMarker> parse_marker(std::string_view bytes) {
   if (state == kStates.end()) return malformed("`state`");
   SandboxMarker marker{std::move(*id), {*owner}, *instance, *network, state->first,
                        *created,       *expires, *boot,     *version};
+  if (named) marker.image = text_at(json, "image", 64).value_or("");
+  if (named && !policy::is_image_name(marker.image)) return malformed("`image`");
   return marker;
 }
 

@@ -23,6 +23,7 @@ struct SandboxMarker {
   std::int64_t expires = 0;  // wall clock, seconds
   std::string boot;          // the host's boot id when it was written
   std::string version;       // of the program that wrote it
+  std::string image = {};    // the base's name; empty: that of the settings
 
   bool operator==(const SandboxMarker&) const = default;
 };

@@ -40,33 +40,50 @@ bool word_ok(std::string_view text, std::string_view beyond_alphanumeric) {
 
 }  // namespace
 
-policy::Result<> check_settings(const MachineSettings& settings) {
-  const std::array<std::pair<std::string_view, const std::string*>, 4> paths{{
-      {"vmrun", &settings.vmrun},
-      {"base_vmx", &settings.base_vmx},
-      {"clones", &settings.clones},
-      {"state", &settings.state},
-  }};
-  for (const auto& [field, path] : paths) {
-    if (auto ok = path_ok(field, *path); !ok) return ok;
-  }
-  if (!settings.base_vmx.ends_with(".vmx")) {
+policy::Result<> check_base_settings(const Base& base) {
+  if (auto ok = path_ok("base_vmx", base.vmx); !ok) return ok;
+  if (!base.vmx.ends_with(".vmx")) {
     return policy::fail("settings.base_vmx", "`base_vmx` must name a .vmx file");
   }
-  if (!word_ok(settings.snapshot, "._-")) {
+  if (!word_ok(base.snapshot, "._-")) {
     return policy::fail("settings.snapshot",
                         "`snapshot` must be 1 to 60 letters, digits, `.`, `_` or `-`; rename the snapshot");
   }
-  if (!word_ok(settings.guest_user, "._-@\\")) {
+  if (!word_ok(base.login.user, "._-@\\")) {
     return policy::fail("settings.guest_user", "`guest_user` is not a user name vmrun can be given");
   }
-  const auto& password = settings.guest_password;
+  const auto& password = base.login.password;
   if (password.empty() || password.front() == '-' || password.size() > 256 || !printable(password)) {
     return policy::fail("settings.guest_password",
                         "`guest_password` must be set, be printable ASCII without blanks, and not begin with "
                         "`-`; vmrun cannot tell it from a flag");
   }
   return {};
+}
+
+policy::Result<> check_settings(const MachineSettings& settings) {
+  const std::array<std::pair<std::string_view, const std::string*>, 3> paths{{
+      {"vmrun", &settings.vmrun},
+      {"clones", &settings.clones},
+      {"state", &settings.state},
+  }};
+  for (const auto& [field, path] : paths) {
+    if (auto ok = path_ok(field, *path); !ok) return ok;
+  }
+  return check_base_settings(*base_named(settings, {}));
+}
+
+policy::Result<Base> base_named(const MachineSettings& settings, const std::string& image) {
+  if (image.empty()) {
+    return Base{settings.base_vmx, settings.snapshot, {settings.guest_user, settings.guest_password}};
+  }
+  if (!settings.find_image) {
+    return policy::fail("image.unknown", "there is no image `" + image + "`; leave `image` out");
+  }
+  auto found = settings.find_image(image);
+  if (!found) return found;
+  if (auto ok = check_base_settings(*found); !ok) return tl::unexpected(ok.error());
+  return found;
 }
 
 std::vector<std::string> vmrun_environment(const char* const* environment) {

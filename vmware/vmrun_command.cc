@@ -54,6 +54,13 @@ bool plain_word(std::string_view word) {
   });
 }
 
+VmrunCommand in_guest(VmrunVerb verb, const GuestAt& at, std::vector<std::string> words,
+                      milliseconds deadline) {
+  auto made = command(verb, at.vmx, std::move(words), at.id, deadline);
+  made.terms.login = at.login;
+  return made;
+}
+
 }  // namespace
 
 VmrunCommand list_command() { return command(VmrunVerb::list, {}, {}, std::nullopt, seconds(15)); }
@@ -85,41 +92,39 @@ VmrunCommand tools_command(const std::string& vmx, const policy::SandboxId& id) 
   return command(VmrunVerb::check_tools_state, vmx, {}, id, seconds(15));
 }
 
-VmrunCommand run_command(const std::string& vmx, const policy::SandboxId& id, std::vector<std::string> words,
-                         milliseconds time, VmrunTerms::Lane lane) {
+VmrunCommand run_command(const GuestAt& at, std::vector<std::string> words, milliseconds time,
+                         VmrunTerms::Lane lane) {
   if (words.empty() || !std::all_of(words.begin(), words.end(), plain_word)) {
     std::fputs("a word for the guest's shell holds characters that mean something there\n", stderr);
     std::abort();
   }
-  auto result = command(VmrunVerb::run_program, vmx, std::move(words), id, time + kGuestMargin);
+  auto result = in_guest(VmrunVerb::run_program, at, std::move(words), time + kGuestMargin);
   result.terms.lane = lane;
   return result;
 }
 
-VmrunCommand copy_in_command(const std::string& vmx, const policy::SandboxId& id,
-                             const std::string& host_path, const std::string& guest_path, milliseconds time) {
-  return command(VmrunVerb::copy_to_guest, vmx, {host_path, guest_path}, id, time + kGuestMargin);
+VmrunCommand copy_in_command(const GuestAt& at, const std::string& host_path, const std::string& guest_path,
+                             milliseconds time) {
+  return in_guest(VmrunVerb::copy_to_guest, at, {host_path, guest_path}, time + kGuestMargin);
 }
 
-VmrunCommand copy_out_command(const std::string& vmx, const policy::SandboxId& id,
-                              const std::string& guest_path, const std::string& host_path,
+VmrunCommand copy_out_command(const GuestAt& at, const std::string& guest_path, const std::string& host_path,
                               std::uint64_t max_bytes, milliseconds time) {
-  auto result = command(VmrunVerb::copy_from_guest, vmx, {guest_path, host_path}, id, time + kGuestMargin);
+  auto result = in_guest(VmrunVerb::copy_from_guest, at, {guest_path, host_path}, time + kGuestMargin);
   result.terms.growth = ProcessSpec::Growth{host_path, max_bytes};
   return result;
 }
 
-VmrunCommand capture_command(const std::string& vmx, const policy::SandboxId& id,
-                             const std::string& host_path, std::uint64_t max_bytes) {
-  auto result = command(VmrunVerb::capture_screen, vmx, {host_path}, id, seconds(30));
+VmrunCommand capture_command(const GuestAt& at, const std::string& host_path, std::uint64_t max_bytes) {
+  auto result = in_guest(VmrunVerb::capture_screen, at, {host_path}, seconds(30));
   result.terms.growth = ProcessSpec::Growth{host_path, max_bytes};
   return result;
 }
 
-std::vector<std::string> vmrun_arguments(const policy::Vmrun& what, const MachineSettings& settings) {
+std::vector<std::string> vmrun_arguments(const policy::Vmrun& what, const GuestLogin& login) {
   std::vector<std::string> words{"-T", "ws"};
   if (needs_login(what.verb)) {
-    words.insert(words.end(), {"-gu", settings.guest_user, "-gp", settings.guest_password});
+    words.insert(words.end(), {"-gu", login.user, "-gp", login.password});
   }
   words.emplace_back(policy::spelling(what.verb));
   if (!what.vmx.empty()) words.push_back(what.vmx);
@@ -127,8 +132,8 @@ std::vector<std::string> vmrun_arguments(const policy::Vmrun& what, const Machin
   return words;
 }
 
-std::string redacted(std::string text, const MachineSettings& settings) {
-  const auto& secret = settings.guest_password;
+std::string redacted(std::string text, const GuestLogin& login) {
+  const auto& secret = login.password;
   if (secret.empty()) return text;
   for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 3)) {
     text.replace(at, secret.size(), "***");

@@ -161,19 +161,52 @@ std::map<std::string, std::string> adapter(const Vmx& base, policy::Network netw
 
 }  // namespace
 
+std::vector<std::string> disk_files(const Vmx& base) {
+  std::vector<std::string> files;
+  for (const auto& disk : disks_of(base)) files.push_back(base.get_or(disk + ".fileName", ""));
+  return files;
+}
+
 bool plain_file_name(std::string_view name) {
   return !name.empty() && name.size() <= 128 && all_of(name, "._- ") && name.front() != '.' &&
          name.front() != ' ' && name.front() != '-' && name.back() != ' ' && name.back() != '.';
 }
 
-policy::Result<Vmx> rebuild_vmx(const Vmx& base, const policy::SandboxId& id, policy::Network network) {
+namespace {
+
+// Keys for what was asked; the base's values stand where nothing was.
+policy::Result<std::map<std::string, std::string>> shape(const Vmx& base, const policy::Create& asked) {
+  std::map<std::string, std::string> keys;
+  if (asked.cpus != 0) {
+    keys["numvcpus"] = std::to_string(asked.cpus);
+    keys["cpuid.coresPerSocket"] = std::to_string(asked.cpus);
+  }
+  if (asked.memory_mb != 0) keys["memsize"] = std::to_string(asked.memory_mb);
+  if (asked.disk_gb != 0) {
+    const auto files = disk_files(base);
+    if (files.size() != 1 || !files.front().ends_with(".qcow2")) {
+      return policy::fail("vmx.disk_size",
+                          "the base's disk cannot grow with its clones; leave `disk_gb` out, or have the "
+                          "operator make a base with a larger disk");
+    }
+    keys["qemu.disk.gib"] = std::to_string(asked.disk_gb);
+  }
+  return keys;
+}
+
+}  // namespace
+
+policy::Result<Vmx> rebuild_vmx(const Vmx& base, const policy::SandboxId& id, const policy::Create& asked) {
   if (auto ok = refuse_encrypted(base); !ok) return tl::unexpected(ok.error());
   Vmx made;
   if (auto ok = take_allowed(base, made); !ok) return tl::unexpected(ok.error());
   for (const auto& fixed : vmx_fixed()) {
     if (auto set = made.set(fixed.key, fixed.value); !set) return tl::unexpected(set.error());
   }
-  auto own = adapter(base, network);
+  auto own = adapter(base, asked.network);
+  auto sized = shape(base, asked);
+  if (!sized) return tl::unexpected(sized.error());
+  own.merge(*sized);
   own["displayName"] = id.text();
   own["nvram"] = id.text() + ".nvram";
   own["extendedConfigFile"] = id.text() + ".vmxf";
@@ -183,12 +216,13 @@ policy::Result<Vmx> rebuild_vmx(const Vmx& base, const policy::SandboxId& id, po
   return made;
 }
 
-policy::Result<> rewrite_vmx(const std::string& path, const policy::SandboxId& id, policy::Network network) {
+policy::Result<> rewrite_vmx(const std::string& path, const policy::SandboxId& id,
+                             const policy::Create& asked) {
   const auto bytes = read_file(path, Vmx::kMaxFile);
   if (!bytes) return tl::unexpected(bytes.error());
   const auto cloned = Vmx::parse(*bytes, id.text() + ".vmx");
   if (!cloned) return tl::unexpected(cloned.error());
-  const auto made = rebuild_vmx(*cloned, id, network);
+  const auto made = rebuild_vmx(*cloned, id, asked);
   if (!made) return tl::unexpected(made.error());
   if (auto written = write_file(path, made->write()); !written) return written;
   const auto again = read_file(path, Vmx::kMaxFile);

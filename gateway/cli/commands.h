@@ -28,7 +28,12 @@ enum class KillSwitchPosition { on, off };
 int kill_switch(const Sources&, KillSwitchPosition);
 
 int sandbox_ls(const Sources&, bool json);
-int sandbox_create(const Sources&, const std::string& network);
+// What a machine is to have; 0 and an empty name: as usual.
+struct MachineSize {
+  std::string image;
+  std::uint32_t cpus = 0, memory_mb = 0, disk_gb = 0;
+};
+int sandbox_create(const Sources&, const std::string& network, const MachineSize&);
 int sandbox_run(const Sources&, const std::string& sandbox, const std::string& command,
                 std::int64_t timeout_seconds);
 // One of the two places is `<sandbox>:<absolute path>`, the other a path in the transfer folder.

@@ -45,12 +45,16 @@ int sandbox_ls(const Sources& sources, bool json) {
   });
 }
 
-int sandbox_create(const Sources& sources, const std::string& network) {
-  return with_result(sources, "sandbox_create", {{"network", network}}, kLong,
-                     [](Client&, const Json& result) {
-                       std::printf("%s\n", result.value("sandbox_id", "").c_str());
-                       return 0;
-                     });
+int sandbox_create(const Sources& sources, const std::string& network, const MachineSize& size) {
+  Json arguments{{"network", network}};
+  if (!size.image.empty()) arguments["image"] = size.image;
+  if (size.cpus != 0) arguments["cpus"] = size.cpus;
+  if (size.memory_mb != 0) arguments["memory_mb"] = size.memory_mb;
+  if (size.disk_gb != 0) arguments["disk_gb"] = size.disk_gb;
+  return with_result(sources, "sandbox_create", arguments, kLong, [](Client&, const Json& result) {
+    std::printf("%s\n", result.value("sandbox_id", "").c_str());
+    return 0;
+  });
 }
 
 int sandbox_run(const Sources& sources, const std::string& sandbox, const std::string& command,

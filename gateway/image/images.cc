@@ -16,15 +16,10 @@ namespace {
 
 constexpr std::string_view kDefaultImage = "debian-12";
 
-bool is_image_name(std::string_view name) {
-  constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return !name.empty() && name.size() <= 60 && name.front() != '.' && name.front() != '-' &&
-         name.find_first_not_of(allowed) == std::string_view::npos;
-}
-
 tl::unexpected<policy::Error> bad_name() {
-  return policy::fail("image.name",
-                      "an image is named with 1 to 60 letters, digits, dots, dashes or underscores");
+  return policy::fail(
+      "image.name",
+      "an image is named with 1 to 60 letters, digits, dots, dashes or underscores, a letter or digit first");
 }
 
 template <class A>
@@ -50,23 +45,22 @@ std::string images_folder() {
   return base + "/sallyport/images";
 }
 
-std::string default_image_vmx() {
-  const std::string name(kDefaultImage);
-  return images_folder() + "/" + name + "/" + name + ".vmx";
-}
+std::string image_vmx(const std::string& name) { return images_folder() + "/" + name + "/" + name + ".vmx"; }
+
+std::string default_image_vmx() { return image_vmx(std::string(kDefaultImage)); }
 
 std::vector<ImageInfo> images() {
   std::vector<ImageInfo> found;
   for (const auto& name : folders_below(images_folder())) {
-    const auto vmx = images_folder() + "/" + name + "/" + name + ".vmx";
-    if (is_image_name(name) && is_regular_file(vmx)) found.push_back({name, vmx});
+    const auto vmx = image_vmx(name);
+    if (policy::is_image_name(name) && is_regular_file(vmx)) found.push_back({name, vmx});
   }
   return found;
 }
 
 asio::awaitable<Result<void>> build_image(policy::Engine& engine, policy::Caller caller, Hello hello,
                                           std::vector<Descriptor> output) {
-  if (!is_image_name(hello.name)) co_return bad_name();
+  if (!policy::is_image_name(hello.name)) co_return bad_name();
   if (output.size() != 2) co_return policy::fail("image.build", "the builder needs somewhere to write");
   std::vector<std::string> words{image_recipe(),
                                  "--out",
@@ -93,7 +87,7 @@ asio::awaitable<Result<void>> build_image(policy::Engine& engine, policy::Caller
 }
 
 asio::awaitable<Result<void>> remove_image(policy::Engine& engine, policy::Caller caller, Hello hello) {
-  if (!is_image_name(hello.name)) co_return bad_name();
+  if (!policy::is_image_name(hello.name)) co_return bad_name();
   const auto folder = images_folder() + "/" + hello.name;
   if (!is_regular_file(folder + "/" + hello.name + ".vmx")) {
     co_return policy::fail("image.unknown",

@@ -14,6 +14,10 @@ namespace gateway {
 // Where base images are built and looked for: $SALLYPORT_IMAGES_DIR, $XDG_CACHE_HOME/sallyport/images or
 // ~/.cache/sallyport/images.
 std::string images_folder();
+// The snapshot that sandboxes of our images are clones of.
+inline constexpr char kImageSnapshot[] = "clean";
+// Where an image of that name would be.
+std::string image_vmx(const std::string& name);
 
 struct ImageInfo {
   std::string name;

@@ -47,6 +47,18 @@ Result<std::pair<std::string, Secret>> guest_login(const std::string& base_vmx) 
   return std::pair{member("user"), Secret(member("password"))};
 }
 
+Result<vmware::Base> find_image(const std::string& name) {
+  const auto vmx = image_vmx(name);
+  if (!policy::is_image_name(name) || !is_regular_file(vmx)) {
+    return policy::fail("image.unknown", "there is no image `" + name +
+                                             "`; leave `image` out for the usual one, or have the operator "
+                                             "make it with `sallyport image build --name`");
+  }
+  const auto login = guest_login(vmx);
+  if (!login) return tl::unexpected(login.error());
+  return vmware::Base{vmx, kImageSnapshot, {login->first, login->second.reveal()}};
+}
+
 class Look {
  public:
   explicit Look(const Settings& settings) : settings_(settings) {}
@@ -71,6 +83,7 @@ class Look {
                   "`; install VMware Workstation, build sallyport-vmrun with `./dev build release`, or "
                   "set `vmrun`");
     }
+    machine.find_image = find_image;
     login();
     folders();
     if (setup_.problems.empty()) check(vmware::check_settings(machine));

@@ -38,7 +38,24 @@ Result<policy::JobId> job(const Arguments& given) {
 Result<Call> decode_create(const Arguments& given) {
   const auto network = policy::network_from(given.text("network"));
   if (!network) return policy::fail("argument.choice", "`network` must be `none`, `web` or `nat`", "network");
-  return policy::Create{*network};
+  policy::Create asked{*network};
+  if (given.has("image")) {
+    if (!policy::is_image_name(given.text("image"))) {
+      return policy::fail(
+          "argument.image",
+          "an image's name is of 1 to 60 letters, digits, `.`, `_` and `-`, a letter or digit "
+          "first; leave it out for the usual one",
+          "image");
+    }
+    asked.image = given.text("image");
+  }
+  const auto number = [&](std::string_view name) {
+    return given.has(name) ? static_cast<std::uint32_t>(given.integer(name)) : 0U;
+  };
+  asked.cpus = number("cpus");
+  asked.memory_mb = number("memory_mb");
+  asked.disk_gb = number("disk_gb");
+  return asked;
 }
 
 Result<Call> decode_run(const Arguments& given) {

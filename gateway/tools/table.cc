@@ -117,8 +117,16 @@ std::vector<Tool> make_tools() {
            "network: never for code you do not trust, and usually switched off by policy.",
        .action = policy::Create::kName,
        .annotations = {.open_world = true},
-       .fields = {optional(
-           choice("network", "How the sandbox may reach the network.", {"none", "web", "nat"}), "\"none\"")},
+       .fields =
+           {optional(choice("network", "How the sandbox may reach the network.", {"none", "web", "nat"}),
+                     "\"none\""),
+            optional(text("image", "A base image by its name; leave it out for the usual one.", 60)),
+            optional(whole("cpus", "Processors; leave it out unless the work needs more.", 1, 32)),
+            optional(
+                whole("memory_mb", "Memory in MiB; leave it out unless the work needs more.", 256, 65'536)),
+            optional(whole("disk_gb",
+                           "Size of the disk in GiB, at least; leave it out unless the work needs more.", 1,
+                           2048))},
        .decode = decode_create,
        .results = sandbox_facts()});
   tools.push_back(

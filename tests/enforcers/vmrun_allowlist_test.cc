@@ -25,6 +25,8 @@ std::string clone_of(const policy::SandboxId& id) {
 
 VmrunShapes shapes() {
   return {.base_vmx = kBase,
+          .images = "/images",
+          .image_snapshot = "made",
           .snapshot = "clean",
           .clones = "/state/clones",
           .host_files = "/state/files",
@@ -44,6 +46,20 @@ bool allowed(VmrunVerb verb, const std::string& vmx, Words words,
     EXPECT_EQ(objection->code, "vmrun.shape");
   }
   return !objection;
+}
+
+TEST(VmrunAllowlist, KnowsImagesByTheirPlace) {
+  const std::string mine = clone_of(kMine);
+  EXPECT_TRUE(allowed(VmrunVerb::list_snapshots, "/images/deb/deb.vmx", {}, std::nullopt));
+  EXPECT_TRUE(allowed(VmrunVerb::clone, "/images/deb/deb.vmx", {mine, "linked", "-snapshot=made"}));
+  EXPECT_FALSE(allowed(VmrunVerb::clone, "/images/deb/deb.vmx", {mine, "linked", "-snapshot=clean"}));
+  EXPECT_FALSE(allowed(VmrunVerb::clone, kBase, {mine, "linked", "-snapshot=made"}));
+  EXPECT_FALSE(allowed(VmrunVerb::start, "/images/deb/deb.vmx", {"nogui"}));
+  for (const char* vmx :
+       {"/images/deb/other.vmx", "/images/deb.vmx", "/images/../deb/deb.vmx", "/images/a/b/b.vmx",
+        "/images//.vmx", "/images/.h/.h.vmx", "/imagesx/deb/deb.vmx", ""}) {
+    EXPECT_FALSE(allowed(VmrunVerb::clone, vmx, {mine, "linked", "-snapshot=made"})) << vmx;
+  }
 }
 
 TEST(VmrunAllowlist, AllowsTheShapesThatTheDriverNeeds) {

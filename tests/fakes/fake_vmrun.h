@@ -15,6 +15,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "tests/fakes/disk_images.h"
 #include "vmware/link/launcher.h"
 #include "vmware/link/report.h"
 #include "vmware/pause.h"
@@ -39,7 +40,7 @@ class FakeVmrun final : public vmware::Processes {
   std::function<int(const std::string& request)> exit_of = [](const std::string&) { return 100; };
 
   std::string password = "secret";
-  std::string base;
+  std::string backing;  // what a clone's disk names below it, instead of the base's
   std::vector<std::string> snapshots{"clean"};
   std::string extra_vmx;     // lines that a clone's .vmx holds beside the plain ones
   int tools_late = 0;        // questions until the tools run
@@ -118,7 +119,7 @@ class FakeVmrun final : public vmware::Processes {
     words.erase(words.begin());
     if (!std::filesystem::exists(vmx)) return error("The virtual machine cannot be found");
     if (verb == "listSnapshots") return list_snapshots();
-    if (verb == "clone") return clone(words);
+    if (verb == "clone") return clone(vmx, words);
     if (verb == "start") return start(vmx);
     if (verb == "stop") return stop(vmx);
     if (verb == "deleteVM") {
@@ -152,12 +153,15 @@ class FakeVmrun final : public vmware::Processes {
     for (const auto& name : snapshots) out += name + "\n";
     return says(out);
   }
-  vmware::ProcessResult clone(const Words& words) {
+  vmware::ProcessResult clone(const std::string& base_vmx, const Words& words) {
     if (clones_locked-- > 0) return error("The file is already in use");
     std::ofstream(words.at(0)) << ".encoding = \"UTF-8\"\nconfig.version = \"8\"\nscsi0.present = \"TRUE\"\n"
                                   "scsi0:0.present = \"TRUE\"\nscsi0:0.fileName = \"disk.qcow2\"\n"
                                << extra_vmx;
-    std::ofstream(std::filesystem::path(words.at(0)).parent_path() / "disk.qcow2") << "disk";
+    Qcow2 disk;
+    disk.backing =
+        backing.empty() ? std::filesystem::path(base_vmx).replace_filename("base.qcow2").string() : backing;
+    write_bytes(std::filesystem::path(words.at(0)).replace_filename("disk.qcow2"), disk.bytes());
     return says("");
   }
   vmware::ProcessResult start(const std::string& vmx) {

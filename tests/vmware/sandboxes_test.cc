@@ -21,9 +21,8 @@ namespace fs = std::filesystem;
 class Sandboxes : public testing::Test {
  protected:
   Sandboxes() {
-    fs::create_directories(folder.path("base"));
     settings.vmrun = "/usr/bin/vmrun";
-    settings.base_vmx = folder.write("base/base.vmx", "config.version = \"8\"\n");
+    settings.base_vmx = fakes::make_base(folder.path("base"));
     settings.snapshot = "clean";
     settings.clones = folder.path("clones");
     settings.state = folder.path("state");
@@ -141,7 +140,9 @@ TEST_F(Sandboxes, ARolledBackCreateLeavesNothing) {
     const char* code;
   } cases[] = {
       {"no snapshot", [](auto& v) { v.snapshots = {"other"}; }, "snapshot.missing"},
-      {"two snapshots", [](auto& v) { v.snapshots = {"clean", "clean"}; }, "snapshot.ambiguous"},
+      {"two snapshots", [](auto& v) { v.snapshots = {"clean", "clean"}; }, "snapshot.missing"},
+      {"a disk on top of a file of the host", [](auto& v) { v.backing = "/etc/passwd"; }, "disk.elsewhere"},
+      {"a disk on top of a protocol", [](auto& v) { v.backing = "json:{}"; }, "disk.elsewhere"},
       {"start fails", [](auto& v) { v.start_fails = true; }, "vm.blocked"},
       {"never ready", [](auto& v) { v.tools_late = 1000; }, "guest.not_ready"},
       {"bad disk",
@@ -162,6 +163,30 @@ TEST_F(Sandboxes, ARolledBackCreateLeavesNothing) {
     EXPECT_EQ(house.machines->count(nullptr), 0U) << one.name;
     EXPECT_EQ(outcome("create"), one.code) << one.name;
   }
+}
+
+TEST_F(Sandboxes, AnImageIsClonedByItsNameAndItsLogin) {
+  const auto other = fakes::make_base(folder.path("images/other"));
+  settings.find_image = [other](const std::string& name) -> Result<Base> {
+    if (name != "other") return policy::fail("image.unknown", "no");
+    return Base{other, "clean", {"guest", "different"}};
+  };
+  open(house);
+  vmrun->password = "different";
+  policy::Create what;
+  what.image = "other";
+  const auto make = [&] {
+    return house.thread.wait(house.machines->create(house.grant(policy::Create(what)), nullptr, {}));
+  };
+  const auto made = make();
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(guard(settings.clones, made->id)->image, "other");
+  EXPECT_EQ(vmrun->count(other), 2U);  // listSnapshots and clone
+  EXPECT_EQ(vmrun->count(settings.base_vmx), 0U);
+  EXPECT_TRUE(run(made->id));
+  what.image = "nowhere";
+  EXPECT_EQ(make().error().code, "image.unknown");
+  EXPECT_EQ(folders(), 1U);
 }
 
 TEST_F(Sandboxes, ARunningBaseIsNotCloned) {

@@ -12,6 +12,9 @@ using Words = std::vector<std::string>;
 
 const policy::SandboxId kId = *policy::SandboxId::parse("sbx-0123456789abcdef0123456789abcdef");
 
+const GuestLogin kLogin{"agent", "hunter2"};
+const GuestAt kAt{kId, "/c.vmx", kLogin};
+
 MachineSettings settings() {
   MachineSettings made;
   made.vmrun = "/usr/bin/vmrun";
@@ -26,7 +29,7 @@ MachineSettings settings() {
 
 TEST(VmrunCommand, PutsFlagsBeforeTheVerbAndTheLoginOnlyWhereItIsNeeded) {
   const auto made = settings();
-  const auto words = [&](const VmrunCommand& command) { return vmrun_arguments(command.what, made); };
+  const auto words = [&](const VmrunCommand& command) { return vmrun_arguments(command.what, kLogin); };
   EXPECT_EQ(words(list_command()), (Words{"-T", "ws", "list"}));
   EXPECT_EQ(words(clone_command("/b.vmx", "/c.vmx", "clean", kId)),
             (Words{"-T", "ws", "clone", "/b.vmx", "/c.vmx", "linked", "-snapshot=clean",
@@ -35,23 +38,23 @@ TEST(VmrunCommand, PutsFlagsBeforeTheVerbAndTheLoginOnlyWhereItIsNeeded) {
   EXPECT_EQ(words(stop_command("/c.vmx", kId, StopHow::hard)), (Words{"-T", "ws", "stop", "/c.vmx", "hard"}));
   EXPECT_EQ(words(tools_command("/c.vmx", kId)), (Words{"-T", "ws", "checkToolsState", "/c.vmx"}));
   EXPECT_EQ(
-      words(copy_in_command("/c.vmx", kId, "/h", "/g", 1s)),
+      words(copy_in_command(kAt, "/h", "/g", 1s)),
       (Words{"-T", "ws", "-gu", "agent", "-gp", "hunter2", "CopyFileFromHostToGuest", "/c.vmx", "/h", "/g"}));
-  EXPECT_EQ(words(capture_command("/c.vmx", kId, "/h.png", 10)),
+  EXPECT_EQ(words(capture_command(kAt, "/h.png", 10)),
             (Words{"-T", "ws", "-gu", "agent", "-gp", "hunter2", "captureScreen", "/c.vmx", "/h.png"}));
 }
 
 TEST(VmrunCommand, ThePasswordIsNoPartOfTheActionThatIsLogged) {
-  for (const auto& command : {list_command(), copy_in_command("/c.vmx", kId, "/h", "/g", 1s),
-                              run_command("/c.vmx", kId, {"/bin/true"}, 1s, VmrunTerms::Lane::work)}) {
+  for (const auto& command : {list_command(), copy_in_command(kAt, "/h", "/g", 1s),
+                              run_command(kAt, {"/bin/true"}, 1s, VmrunTerms::Lane::work)}) {
     for (const auto& word : command.what.arguments) EXPECT_EQ(word.find("hunter2"), std::string::npos);
   }
-  EXPECT_EQ(redacted("-gp hunter2 x hunter2", settings()), "-gp *** x ***");
+  EXPECT_EQ(redacted("-gp hunter2 x hunter2", kLogin), "-gp *** x ***");
 }
 
 TEST(VmrunCommandDeathTest, AWordForTheGuestsShellHoldsNothingTheShellKnows) {
   for (const auto word : {"", "a b", "$(x)", "`x`", "a;b", "*", "a'b", "a\nb", "~"}) {
-    EXPECT_DEATH((void)run_command("/c.vmx", kId, {"/bin/true", word}, 1s, VmrunTerms::Lane::work),
+    EXPECT_DEATH((void)run_command(kAt, {"/bin/true", word}, 1s, VmrunTerms::Lane::work),
                  "a word for the guest");
   }
 }

@@ -35,7 +35,7 @@ Vmx parse(std::string_view more) {
 }
 
 policy::Result<Vmx> rebuild(std::string_view more, policy::Network network = policy::Network::none) {
-  return rebuild_vmx(parse(more), kId, network);
+  return rebuild_vmx(parse(more), kId, policy::Create{network});
 }
 
 TEST(VmxRebuild, KeepsTheMachineAndAddsTheFixedBlock) {
@@ -142,7 +142,7 @@ TEST(VmxRebuild, RefusesEncryptedMachinesAndThoseWithoutADisk) {
   EXPECT_EQ(rebuild("encryption.keySafe = \"x\"\n").error().code, "vmx.encrypted");
   EXPECT_EQ(rebuild("VTPM.present = \"TRUE\"\n").error().code, "vmx.encrypted");
   const auto bare = Vmx::parse("config.version = \"8\"\n");
-  EXPECT_EQ(rebuild_vmx(*bare, kId, policy::Network::none).error().code, "vmx.disk");
+  EXPECT_EQ(rebuild_vmx(*bare, kId, policy::Create{}).error().code, "vmx.disk");
 }
 
 TEST(VmxRebuild, GivesOnlyNatAnAdapter) {
@@ -159,7 +159,7 @@ TEST(VmxRebuild, GivesOnlyNatAnAdapter) {
 TEST(VmxRebuild, IsTheSameWhenDoneTwice) {
   const auto once = rebuild("");
   ASSERT_TRUE(once);
-  const auto twice = rebuild_vmx(*once, kId, policy::Network::none);
+  const auto twice = rebuild_vmx(*once, kId, policy::Create{});
   ASSERT_TRUE(twice);
   EXPECT_EQ(*once, *twice);
 }
@@ -167,15 +167,15 @@ TEST(VmxRebuild, IsTheSameWhenDoneTwice) {
 TEST(VmxRewrite, ReplacesTheFileAndRefusesADamagedOne) {
   const house::TempFolder folder;
   const auto path = folder.write("x.vmx", std::string(kPlain) + "serial0.present = \"TRUE\"\n");
-  ASSERT_TRUE(rewrite_vmx(path, kId, policy::Network::none));
+  ASSERT_TRUE(rewrite_vmx(path, kId, policy::Create{}));
   const auto read = Vmx::parse(house::slurp(path));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->get("serial0.present"), "FALSE");
 
   const auto twice = folder.write("y.vmx", std::string(kPlain) + "MEMSIZE = \"2048\"\n");
-  EXPECT_EQ(rewrite_vmx(twice, kId, policy::Network::none).error().code, "vmx.duplicate");
+  EXPECT_EQ(rewrite_vmx(twice, kId, policy::Create{}).error().code, "vmx.duplicate");
   std::filesystem::create_symlink(path, folder.path("link.vmx"));
-  EXPECT_EQ(rewrite_vmx(folder.path("link.vmx"), kId, policy::Network::none).error().code, "file.kind");
+  EXPECT_EQ(rewrite_vmx(folder.path("link.vmx"), kId, policy::Create{}).error().code, "file.kind");
 }
 
 TEST(PlainFileName, HoldsNoPath) {
@@ -185,6 +185,43 @@ TEST(PlainFileName, HoldsNoPath) {
        {"", ".", "..", ".x", "a/b", "a\\b", "-x", " x", "x ", "x.", "a\nb", "a:b", "a|b", "a,b", "json:{}"}) {
     EXPECT_FALSE(plain_file_name(bad)) << bad;
   }
+}
+
+TEST(VmxRebuild, GivesWhatWasAskedAndElseWhatTheBaseHas) {
+  const auto base = parse("");
+  const auto plain = rebuild_vmx(base, kId, policy::Create{});
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->get("memsize"), "1024");
+  EXPECT_EQ(plain->get("numvcpus"), "2");
+  EXPECT_FALSE(plain->get("qemu.disk.gib"));
+  policy::Create asked;
+  asked.cpus = 4;
+  asked.memory_mb = 3000;
+  const auto made = rebuild_vmx(base, kId, asked);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->get("memsize"), "3000");
+  EXPECT_EQ(made->get("numvcpus"), "4");
+}
+
+TEST(VmxRebuild, OnlyOneQcow2DiskCanGrow) {
+  policy::Create asked;
+  asked.disk_gb = 20;
+  const auto with = [&](std::string_view disks) {
+    const auto base = Vmx::parse(disks);
+    return rebuild_vmx(*base, kId, asked);
+  };
+  constexpr std::string_view kFirst = "scsi0:0.present = \"TRUE\"\nscsi0:0.fileName = \"a.qcow2\"\n";
+  ASSERT_TRUE(with(kFirst));
+  EXPECT_EQ(with(kFirst)->get("qemu.disk.gib"), "20");
+  EXPECT_EQ(with("scsi0:0.present = \"TRUE\"\nscsi0:0.fileName = \"a.vmdk\"\n").error().code,
+            "vmx.disk_size");
+  EXPECT_EQ(
+      with(std::string(kFirst) + "scsi0:1.present = \"TRUE\"\nscsi0:1.fileName = \"b.qcow2\"\n").error().code,
+      "vmx.disk_size");
+}
+
+TEST(VmxRebuild, ABaseCannotBringASizeAlong) {
+  EXPECT_FALSE(rebuild("qemu.disk.gib = \"2000\"\n")->get("qemu.disk.gib"));
 }
 
 }  // namespace

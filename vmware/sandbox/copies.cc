@@ -79,7 +79,7 @@ asio::awaitable<Result<std::string>> Owner::capture(policy::Caller cause, policy
   const auto sandbox = *entered;
   const auto path = settings_.state + "/staging/" + policy::random_hex32() + ".png";
   const EitherStop either(stop, sandbox->ending.get_token());
-  auto command = capture_command(sandbox->vmx, id, path, kMaxPng);
+  auto command = capture_command(at(*sandbox), path, kMaxPng);
   auto reply = co_await driver_.call(std::move(cause), std::move(command), either.token());
   auto png = read_file(path, kMaxPng);
   (void)remove_file(path);

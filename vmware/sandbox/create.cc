@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "vmware/base/base_machine.h"
 #include "vmware/pause.h"
 #include "vmware/sandbox/owner.h"
 #include "vmware/vmx_rebuild.h"
@@ -22,6 +24,8 @@ constexpr seconds kEagerTime{30};
 constexpr milliseconds kEagerPoll{250};
 constexpr seconds kMaybePeriod{5};
 constexpr milliseconds kLazyPoll{2000};
+constexpr seconds kGrowTime{40};
+constexpr std::string_view kGrowFileSystem = "sudo -n resize2fs \"$(findmnt -no SOURCE / || echo /dev/vda)\"";
 constexpr seconds kLookPeriod{2};  // a machine of which nothing is known may be off
 
 }  // namespace
@@ -43,6 +47,8 @@ asio::awaitable<Result<SandboxInfo>> Owner::make(policy::Caller cause, policy::C
     co_return policy::fail("network.web", "network `web` is not set up; use `none`");
   }
   if (auto ready = prepare(); !ready) co_return tl::unexpected(ready.error());
+  auto base = base_named(settings_, what.image);
+  if (!base) co_return tl::unexpected(base.error());
   const auto life = lifetime();
   const auto now = std::chrono::floor<seconds>(clock_.wall()).time_since_epoch().count();
   SandboxMarker marker{policy::SandboxId::random(),
@@ -53,17 +59,18 @@ asio::awaitable<Result<SandboxInfo>> Owner::make(policy::Caller cause, policy::C
                        now,
                        now + life.count(),
                        boot_,
-                       SALLYPORT_VERSION};
+                       SALLYPORT_VERSION,
+                       what.image};
   if (auto made = make_marked_folder(settings_.clones, marker); !made) {
     co_return tl::unexpected(made.error());
   }
   const auto id = marker.id;
-  const auto sandbox = registry_.add(std::move(marker), vmx_path(id));
+  const auto sandbox = registry_.add(std::move(marker), vmx_path(id), std::move(*base));
   sandbox->born = clock_.since_boot();
   sandbox->dies = sandbox->born + life;
 
   const EitherStop either(stop, sandbox->ending.get_token());
-  auto up = co_await bring_up(cause, sandbox, std::move(progress), either.token());
+  auto up = co_await bring_up(cause, sandbox, std::move(what), std::move(progress), either.token());
   if (up && either.token().stop_requested()) {
     up = policy::fail("cancelled", "cancelled while the sandbox was being created");
   }
@@ -80,8 +87,8 @@ asio::awaitable<Result<SandboxInfo>> Owner::make(policy::Caller cause, policy::C
   co_return sandbox->info();
 }
 
-asio::awaitable<Result<void>> Owner::bring_up(policy::Caller cause, Held sandbox, Progress progress,
-                                              std::stop_token stop) {
+asio::awaitable<Result<void>> Owner::bring_up(policy::Caller cause, Held sandbox, policy::Create what,
+                                              Progress progress, std::stop_token stop) {
   const auto say = [&](int done, const char* what) {
     if (progress) progress(done, kSteps, what);
   };
@@ -90,7 +97,7 @@ asio::awaitable<Result<void>> Owner::bring_up(policy::Caller cause, Held sandbox
   if (!cloned) co_return cloned;
   say(1, "writing the machine's settings");
   if (auto sound = check_clone(*sandbox); !sound) co_return sound;
-  auto rewritten = rewrite_vmx(sandbox->vmx, sandbox->marker.id, sandbox->marker.network);
+  auto rewritten = rewrite_vmx(sandbox->vmx, sandbox->marker.id, what);
   if (!rewritten) co_return rewritten;
   say(2, "starting the machine");
   auto started = co_await power_on(cause, sandbox, stop);
@@ -98,34 +105,54 @@ asio::awaitable<Result<void>> Owner::bring_up(policy::Caller cause, Held sandbox
   say(3, "waiting for the guest");
   const Ticker waiting(executor_, seconds(3),
                        [&](int count) { say(std::min(3 + count / 2, kSteps - 1), "waiting for the guest"); });
-  auto ready = co_await until_ready(std::move(cause), sandbox, std::move(stop));
+  auto ready = co_await until_ready(cause, sandbox, stop);
+  if (ready && what.disk_gb != 0) {
+    say(kSteps - 1, "growing the disk");
+    ready = co_await grow_file_system(cause, sandbox, stop);
+  }
   if (ready) say(kSteps, "ready");
   co_return ready;
 }
 
-asio::awaitable<Result<void>> Owner::base_is_usable(policy::Caller cause, std::stop_token stop) {
+// The disk is as large as asked when the machine starts; the guest's file system is not yet.
+asio::awaitable<Result<void>> Owner::grow_file_system(policy::Caller cause, Held sandbox,
+                                                      std::stop_token stop) {
+  GuestRequest request;
+  request.command = std::string(kGrowFileSystem);
+  request.wait = kGrowTime;
+  request.timeout = kGrowTime;
+  auto grown = co_await link_.begin(std::move(cause), at(*sandbox), policy::random_hex32(),
+                                    std::move(request), std::move(stop));
+  if (!grown) co_return tl::unexpected(grown.error());
+  if (grown->status != JobStatus::exited || grown->exit_code != 0) {
+    co_return policy::fail(
+        "create.disk",
+        "the guest could not grow its file system to `disk_gb`; leave `disk_gb` out, or use "
+        "an image whose root is ext4 on the whole disk");
+  }
+  co_return Result<void>();
+}
+
+asio::awaitable<Result<void>> Owner::base_is_usable(policy::Caller cause, Base base, std::stop_token stop) {
   auto running = co_await driver_.running(cause, Driver::Freshness::shared, stop);
   if (!running) co_return tl::unexpected(running.error());
   for (const auto& path : *running) {
-    if (same_file(path, settings_.base_vmx)) {
+    if (names_file(path, base.vmx)) {
       co_return policy::fail("base.running", "the base machine is running; switch it off and try again");
     }
   }
-  auto reply = co_await driver_.call(std::move(cause), list_snapshots_command(settings_.base_vmx), stop);
+  if (auto sound = check_base(base.vmx, base.snapshot); !sound) co_return sound;
+  auto reply = co_await driver_.call(std::move(cause), list_snapshots_command(base.vmx), stop);
   if (!reply && reply.error().code == "vm.missing") {
     co_return policy::fail("base.missing", "there is no base machine at the path in the settings");
   }
   if (!reply) co_return tl::unexpected(reply.error());
   const auto names = parse_snapshots(reply->out);
   if (!names) co_return tl::unexpected(names.error());
-  const auto found = std::count(names->begin(), names->end(), settings_.snapshot);
-  if (found == 0) {
-    co_return policy::fail("snapshot.missing", "the base machine has no snapshot `" + settings_.snapshot +
-                                                   "`; take it with the machine switched off");
-  }
-  if (found > 1) {
-    co_return policy::fail("snapshot.ambiguous", "the base machine has several snapshots named `" +
-                                                     settings_.snapshot + "`; rename all but one");
+  // The files say so already; vmrun goes by its own reading of them.
+  if (std::count(names->begin(), names->end(), base.snapshot) != 1) {
+    co_return policy::fail("snapshot.missing", "vmrun does not know one snapshot `" + base.snapshot +
+                                                   "` of the base machine; take it again");
   }
   co_return Result<void>();
 }
@@ -135,7 +162,7 @@ asio::awaitable<Result<void>> Owner::clone(policy::Caller cause, Held sandbox, s
   std::unique_ptr<FileLock> mine;
   const auto give_up = steady_clock::now() + kBaseLockPatience;
   while (!mine) {
-    auto lock = try_lock_existing(settings_.base_vmx);
+    auto lock = try_lock_existing(sandbox->base.vmx);
     if (!lock) co_return policy::fail("base.missing", "the base machine in the settings cannot be opened");
     mine = std::move(*lock);
     if (mine) break;
@@ -145,10 +172,10 @@ asio::awaitable<Result<void>> Owner::clone(policy::Caller cause, Held sandbox, s
     }
     co_await pause(milliseconds(100), stop);
   }
-  auto usable = co_await base_is_usable(cause, stop);
+  auto usable = co_await base_is_usable(cause, sandbox->base, stop);
   if (!usable) co_return usable;
   for (int attempt = 1;; ++attempt) {
-    auto command = clone_command(settings_.base_vmx, sandbox->vmx, settings_.snapshot, sandbox->marker.id);
+    auto command = clone_command(sandbox->base.vmx, sandbox->vmx, sandbox->base.snapshot, sandbox->marker.id);
     auto reply = co_await driver_.call(cause, std::move(command), stop);
     if (reply) co_return Result<void>();
     if (reply.error().code != "vm.locked" || attempt == kCloneTries) co_return tl::unexpected(reply.error());
@@ -166,7 +193,13 @@ Result<void> Owner::check_clone(const Sandbox& sandbox) const {
       return policy::fail("clone.odd", "the clone holds something that is not a plain file of ours");
     }
   }
-  return {};
+  const auto bytes = read_file(sandbox.vmx, Vmx::kMaxFile);
+  if (!bytes) return tl::unexpected(bytes.error());
+  const auto vmx = Vmx::parse(*bytes, sandbox.marker.id.text() + ".vmx");
+  if (!vmx) return tl::unexpected(vmx.error());
+  const auto& base = sandbox.base.vmx;
+  const std::array below{base.substr(0, base.rfind('/'))};
+  return check_disks(*vmx, folder, below);
 }
 
 asio::awaitable<Result<void>> Owner::power_on(policy::Caller cause, Held sandbox, std::stop_token stop) {

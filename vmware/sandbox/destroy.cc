@@ -12,7 +12,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr seconds kPowerOffPatience{20};
 constexpr milliseconds kBetweenReads{300};
 
 std::string utc(TimePoint time) {
@@ -103,7 +102,7 @@ asio::awaitable<Result<bool>> Owner::runs(policy::Caller cause, std::string vmx,
   auto running = co_await driver_.running(std::move(cause), freshness, std::stop_token());
   if (!running) co_return tl::unexpected(running.error());
   for (const auto& path : *running) {
-    if (same_file(path, vmx)) co_return true;
+    if (names_file(path, vmx)) co_return true;
   }
   co_return false;
 }
@@ -111,7 +110,7 @@ asio::awaitable<Result<bool>> Owner::runs(policy::Caller cause, std::string vmx,
 // Off is what two lists in a row say, as the list lags behind.
 asio::awaitable<Result<void>> Owner::power_off(policy::Caller cause, Held sandbox) {
   if (!file_size(sandbox->vmx)) co_return Result<void>();  // never cloned
-  const auto give_up = steady_clock::now() + kPowerOffPatience;
+  const auto give_up = steady_clock::now() + settings_.power_off_patience;
   auto stopped = co_await driver_.call(cause, stop_command(sandbox->vmx, sandbox->marker.id, StopHow::hard),
                                        std::stop_token());
   const bool was_off = !stopped && stopped.error().code == "guest.gone";

@@ -85,7 +85,9 @@ policy::Error Owner::told(Sandbox& sandbox, policy::Error error) const {
   return error;
 }
 
-GuestAt Owner::at(const Sandbox& sandbox) const { return GuestAt{sandbox.marker.id, sandbox.vmx}; }
+GuestAt Owner::at(const Sandbox& sandbox) const {
+  return GuestAt{sandbox.marker.id, sandbox.vmx, sandbox.base.login};
+}
 
 policy::Caller Owner::system_caller() const {
   return policy::Caller{policy::system_subject(), policy::Correlation{policy::CallId::random(), {}, {}}};

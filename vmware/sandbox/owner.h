@@ -74,12 +74,13 @@ class Owner final : public Machines {
 
   // create.cc
   Task<Result<SandboxInfo>> make(policy::Caller cause, policy::Create what, Progress, std::stop_token);
-  Task<Result<void>> bring_up(policy::Caller cause, Held, Progress, std::stop_token);
+  Task<Result<void>> bring_up(policy::Caller cause, Held, policy::Create what, Progress, std::stop_token);
   Task<Result<void>> clone(policy::Caller cause, Held, std::stop_token);
-  Task<Result<void>> base_is_usable(policy::Caller cause, std::stop_token);
+  Task<Result<void>> base_is_usable(policy::Caller cause, Base base, std::stop_token);
   Result<void> check_clone(const Sandbox&) const;
   Task<Result<void>> power_on(policy::Caller cause, Held, std::stop_token);
   Task<Result<void>> until_ready(policy::Caller cause, Held, std::stop_token);
+  Task<Result<void>> grow_file_system(policy::Caller cause, Held, std::stop_token);
 
   // destroy.cc
   Task<Result<void>> take_down(policy::Caller cause, policy::SandboxId, policy::DestroyCause);

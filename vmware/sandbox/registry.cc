@@ -21,9 +21,9 @@ SandboxInfo Sandbox::info() const {
       expires()};
 }
 
-std::shared_ptr<Sandbox> Registry::add(SandboxMarker marker, std::string vmx) {
+std::shared_ptr<Sandbox> Registry::add(SandboxMarker marker, std::string vmx, Base base) {
   const auto id = marker.id;
-  auto sandbox = std::make_shared<Sandbox>(std::move(marker), std::move(vmx));
+  auto sandbox = std::make_shared<Sandbox>(std::move(marker), std::move(vmx), std::move(base));
   sandboxes_.insert_or_assign(id, sandbox);
   return sandbox;
 }

@@ -12,6 +12,7 @@
 
 #include "vmware/machines.h"
 #include "vmware/sandbox_marker.h"
+#include "vmware/settings.h"
 #include "vmware/turns.h"
 
 namespace vmware {
@@ -28,10 +29,12 @@ struct Job {
 
 // A sandbox as one owner process knows it.
 struct Sandbox {
-  Sandbox(SandboxMarker given, std::string path) : marker(std::move(given)), vmx(std::move(path)) {}
+  Sandbox(SandboxMarker given, std::string path, Base from)
+      : marker(std::move(given)), vmx(std::move(path)), base(std::move(from)) {}
 
   SandboxMarker marker;
   std::string vmx;
+  Base base;
   SandboxState state = SandboxState::creating;
   std::chrono::nanoseconds born{}, dies{};  // since boot
   std::map<policy::JobId, Job> jobs;
@@ -56,7 +59,7 @@ struct Gone {
 // The sandboxes of this process. Lives on the deciding thread.
 class Registry final {
  public:
-  std::shared_ptr<Sandbox> add(SandboxMarker, std::string vmx);
+  std::shared_ptr<Sandbox> add(SandboxMarker, std::string vmx, Base);
   std::shared_ptr<Sandbox> find(const policy::SandboxId&) const;
   const Gone* find_gone(const policy::SandboxId&) const;
   void remove(const policy::SandboxId&, std::optional<policy::Error> why);

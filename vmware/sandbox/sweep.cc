@@ -83,7 +83,8 @@ asio::awaitable<void> Owner::sweep_folder(policy::SandboxId id) {
   }
   auto adopted = co_await adopt(*marker, silent);
   if (adopted) co_return;
-  if (!registry_.find(id)) registry_.add(*marker, vmx_path(id));
+  // Nothing is done inside of it any more, so its base does not matter.
+  if (!registry_.find(id)) registry_.add(*marker, vmx_path(id), Base());
   const auto sandbox = registry_.find(id);
   sandbox->born = sandbox->dies = clock_.since_boot();
   sandbox->state = SandboxState::destroying;
@@ -97,6 +98,8 @@ asio::awaitable<bool> Owner::adopt(SandboxMarker marker, std::int64_t silent) {
   const auto now = std::chrono::floor<seconds>(clock_.wall()).time_since_epoch().count();
   if (now >= marker.expires || now < marker.created) co_return false;
   if (silent > settings_.reattach.count()) co_return false;
+  auto base = base_named(settings_, marker.image);
+  if (!base) co_return false;
   const auto id = marker.id;
   auto running = co_await runs(system_caller(), vmx_path(id), Driver::Freshness::fresh);
   if (!running || !*running) co_return false;
@@ -104,7 +107,7 @@ asio::awaitable<bool> Owner::adopt(SandboxMarker marker, std::int64_t silent) {
   if (!update_marker(settings_.clones, marker)) co_return false;
   const auto created = marker.created;
   const auto expires = marker.expires;
-  const auto sandbox = registry_.add(std::move(marker), vmx_path(id));
+  const auto sandbox = registry_.add(std::move(marker), vmx_path(id), std::move(*base));
   sandbox->born = clock_.since_boot() - seconds(now - created);
   sandbox->dies = sandbox->born + seconds(expires - created);
   sandbox->state = SandboxState::ready;

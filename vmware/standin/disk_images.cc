@@ -55,6 +55,14 @@ Result<> create_layer(const std::string& path, const std::string& below) {
       kImageWait);
 }
 
+Result<> grow(const std::vector<std::string>& layers, std::uint64_t bytes) {
+  const auto chain = chain_word(layers);
+  if (!chain) return tl::unexpected(chain.error());
+  const auto size = qcow2_size(read_head(layers.front(), kQcow2Head).value_or(""));
+  if (size && *size >= bytes) return {};
+  return qemu_img({"resize", "-q", *chain, std::to_string(bytes)}, kImageWait);
+}
+
 Result<> flatten(const std::vector<std::string>& layers, const std::string& path) {
   const auto chain = chain_word(layers);
   if (!chain) return tl::unexpected(chain.error());

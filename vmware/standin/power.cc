@@ -4,6 +4,7 @@
 
 #include "vmware/standin/accelerator.h"
 #include "vmware/standin/commands.h"
+#include "vmware/standin/disk_images.h"
 #include "vmware/standin/guest_agent.h"
 #include "vmware/standin/held_machine.h"
 #include "vmware/standin/launch.h"
@@ -26,6 +27,7 @@ constexpr Millis kQuitWait{5000};
 constexpr std::size_t kMaxLog = 64 << 10;
 constexpr std::size_t kMaxState = 64 << 10;
 constexpr int kMaxPorts = 8;
+constexpr unsigned kMaxDiskGib = 2048;
 
 unsigned bounded(const vmware::Vmx& vmx, std::string_view key, unsigned otherwise, unsigned least,
                  unsigned most) {
@@ -213,6 +215,13 @@ Result<> power_on(HeldMachine& held, const Call& call, Processors after_start) {
     if (auto marked = mark_unsettled(held); !marked) return marked;
   }
 
+  const std::uint64_t gib = bounded(machine.vmx(), "qemu.disk.gib", 0, 0, kMaxDiskGib);
+  if (gib != 0 && !*state) {
+    if (auto grown = grow(plan->layers, gib << 30); !grown) {
+      LockFile::drop(machine);
+      return grown;
+    }
+  }
   auto confined = confined_machine(*plan, *qemu, folder_of(entry.folder()));
   if (!confined) {
     LockFile::drop(machine);
