@@ -144,6 +144,11 @@ export class World {
     return run(sallyport, args, { env: this.environment(env), input, limit });
   }
 
+  // Ends the owner; the next client starts one with its own environment.
+  stop() {
+    return this.command(['daemon', '--stop'], { limit: kMinute });
+  }
+
   // The log as its lines; proves nothing, `audit verify` does.
   async records() {
     const folder = path.join(this.state, 'audit');

@@ -56,12 +56,18 @@ class Hazards : public testing::Test {
       use_faults("");
       for (const auto& info : at->machines->all()) (void)destroy(*at, info.id);
     }
+    EXPECT_EQ(shell(settings.vmrun + " list | grep -q 'VMs: 0' ||  { " + settings.vmrun +
+                    " list | tail -n +2 | while read -r vmx; do " + settings.vmrun +
+                    " stop \"$vmx\" hard; done; false; }"),
+              0)
+        << "a machine was left running";
     std::error_code ignored;
     fs::remove_all(runtime, ignored);
   }
 
   int shell(const std::string& command) const {
-    return std::system(("SALLYPORT_VMRUN_DIR=" + runtime + " " + command + " > /dev/null").c_str());
+    return std::system(
+        ("export SALLYPORT_VMRUN_DIR=" + runtime + "; { " + command + "; } > /dev/null").c_str());
   }
   void use(MachineSettings& at, const std::string& name, const std::string& faults) const {
     at.clones = folder.path(name + "-clones");

@@ -25,7 +25,18 @@ constexpr milliseconds kEagerPoll{250};
 constexpr seconds kMaybePeriod{5};
 constexpr milliseconds kLazyPoll{2000};
 constexpr seconds kGrowTime{40};
-constexpr std::string_view kGrowFileSystem = "sudo -n resize2fs \"$(findmnt -no SOURCE / || echo /dev/vda)\"";
+// ext4 grows while it is in use: by resize2fs, or where that is not installed by the kernel's own request for
+// it (EXT4_IOC_RESIZE_FS).
+constexpr std::string_view kGrowFileSystem = R"sh(
+disk=$(findmnt -no SOURCE /) || exit
+if command -v resize2fs > /dev/null; then exec sudo -n resize2fs "$disk"; fi
+exec sudo -n python3 - "$disk" << 'END'
+import fcntl, os, struct, sys
+size = os.lseek(os.open(sys.argv[1], os.O_RDONLY), 0, os.SEEK_END)
+root = os.open("/", os.O_RDONLY)
+fcntl.ioctl(root, 0x40086610, struct.pack("Q", size // os.fstatvfs(root).f_bsize))
+END
+)sh";
 constexpr seconds kLookPeriod{2};  // a machine of which nothing is known may be off
 
 }  // namespace

@@ -9,8 +9,9 @@
 #include "tests/vmware/house.h"
 #include "vmware/sandboxes.h"
 
-// Needs a base machine (SALLYPORT_TEST_IMAGE, its .vmx) and a vmrun (SALLYPORT_TEST_VMRUN, or ours beside the
-// tests); skipped without.
+// A sandbox's whole life through the room's own interface, with the time of each step. Needs a base machine
+// (SALLYPORT_TEST_IMAGE, its .vmx, with guest.json beside it) and a vmrun (SALLYPORT_TEST_VMRUN, or ours beside
+// the tests), so it is no part of the unit tests: `./dev soak machine` runs it.
 namespace {
 
 using namespace std::chrono_literals;
@@ -20,10 +21,10 @@ class RealMachine : public testing::Test {
  protected:
   void SetUp() override {
     const char* image = std::getenv("SALLYPORT_TEST_IMAGE");
-    if (image == nullptr) GTEST_SKIP() << "SALLYPORT_TEST_IMAGE is not set";
+    ASSERT_NE(image, nullptr) << "SALLYPORT_TEST_IMAGE is not set";
     const char* vmrun = std::getenv("SALLYPORT_TEST_VMRUN");
     settings.vmrun = vmrun != nullptr ? vmrun : SALLYPORT_BIN_DIR "/sallyport-vmrun";
-    if (!std::filesystem::exists(settings.vmrun)) GTEST_SKIP() << "there is no " << settings.vmrun;
+    ASSERT_TRUE(std::filesystem::exists(settings.vmrun)) << "there is no " << settings.vmrun;
     settings.base_vmx = image;
     settings.snapshot = "clean";
     settings.clones = folder.path("clones");
