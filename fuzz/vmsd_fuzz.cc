@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if (const auto state = standin::SavedState::parse(text)) {
     require(standin::is_plain_name(state->memory));
     require(state->address.find('\n') == std::string::npos);
-    const auto again = standin::SavedState::parse(state->write());
+    const auto again = standin::SavedState::parse(state->write().value());
     require(again && *again == *state);
   }
   if (standin::qcow2_stands_alone(text)) require(standin::qcow2_size(text).has_value());

@@ -8,7 +8,8 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-process.env.SALLYPORT_BIN ??= process.argv[2];
+const kAlone = import.meta.url === pathToFileURL(process.argv[1]).href;
+if (kAlone) process.env.SALLYPORT_BIN ??= process.argv[2];
 const { baseVmx, eventually, kMinute, machinesOf, processesOf, run, sallyport, sleep, vmrun, World } =
   await import('./harness.mjs');
 
@@ -329,7 +330,7 @@ export class Soak {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (kAlone) {
   const count = Number(process.argv[3] ?? 300);
   const seed = Number(process.argv[4] ?? Date.now() % 2 ** 31);
   console.log(`${count} kills, seed ${seed}, with ${sallyport}`);

@@ -52,10 +52,14 @@ try {
   const { code, out } = await world.command(['audit', 'verify']);
   assert.equal(code, 0, out);
   console.log(`${count} sandboxes at once in ${seconds(began)} s: no call failed, nothing is left, the log verifies`);
+} catch (error) {
+  console.log(error);
+  process.exitCode = 1;
 } finally {
   await Promise.all(closed());
-  await world.end();
+  await world.end().catch((error) => console.log(String(error)));
 }
+process.exit();
 
 function closed() {
   return clients.map((client) => client.close().catch(() => {}));

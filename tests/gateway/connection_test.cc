@@ -68,6 +68,16 @@ class ConnectionTest : public ::testing::Test {
     return messages;
   }
 
+  // Runs until that many messages came, on a busy machine too; more than 10 s is a failure.
+  std::vector<nlohmann::json> hear(std::size_t count) {
+    std::vector<nlohmann::json> all;
+    for (int i = 0; i < 500 && all.size() < count; ++i) {
+      run_for(std::chrono::milliseconds(20));
+      for (auto& one : heard()) all.push_back(std::move(one));
+    }
+    return all;
+  }
+
   asio::io_context context_{1};
   policy::SystemClock clock_;
   Descriptor client_;
@@ -94,14 +104,26 @@ TEST_F(ConnectionTest, AnswersCallsAndEndsWithItsClient) {
     return answer(tool);
   });
   say(kInitialize + call(1));
-  run_for(std::chrono::milliseconds(200));
-  const auto messages = heard();
+  const auto messages = hear(2);
   ASSERT_EQ(messages.size(), 2u);
   EXPECT_EQ(messages[1]["id"], 1);
   EXPECT_EQ(messages[1]["result"]["content"][0]["text"], "sandbox_list");
   client_.reset();
   run_for(std::chrono::milliseconds(500));
   EXPECT_TRUE(ended_);
+}
+
+TEST_F(ConnectionTest, PassesOverLinesOfNothing) {
+  open([](std::string tool, mcp::JsonPtr, policy::Caller, vmware::Progress, std::stop_token) {
+    return answer(tool);
+  });
+  say("\n  \n\t\r\n" + std::string(kInitialize) + "\n" + call(1) + "\n\n");
+  const auto messages = hear(2);
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[0]["id"], 0);
+  EXPECT_EQ(messages[1]["id"], 1);
+  run_for(std::chrono::milliseconds(50));
+  EXPECT_TRUE(heard().empty());
 }
 
 TEST_F(ConnectionTest, StopsTheCallsOfAClientThatIsGoneWithinTwoSeconds) {

@@ -128,6 +128,7 @@ struct House {
     parts.sink = &sink;
     parts.inventory = machines.get();
     parts.clock = &clock;
+    parts.enforcers = std::move(enforcers);
     engine = std::make_unique<policy::Engine>(std::move(parts));
     machines->attach(*engine);
   }
@@ -144,6 +145,7 @@ struct House {
 
   policy::Clock& clock;
   std::vector<policy::Limit> all_limits;
+  std::vector<std::unique_ptr<policy::Enforcer>> enforcers;  // moved into the engine at `open`
   fakes::FakeSink sink;
   std::unique_ptr<vmware::Machines> machines;
   std::unique_ptr<policy::Engine> engine;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <boost/asio/detached.hpp>
 
+#include "policy/reservation.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_vmrun.h"
 #include "tests/vmware/house.h"
@@ -202,6 +203,39 @@ TEST_F(Sandboxes, ABaseThatIsBrieflyInUseIsTriedAgain) {
 TEST_F(Sandboxes, AStartThatHangsButStartedIsASuccess) {
   vmrun->start_hangs = true;
   EXPECT_TRUE(try_create());
+}
+
+// Leaves a place in every grant, and counts what is said of it.
+class Places final : public policy::Enforcer {
+ public:
+  explicit Places(std::function<void()> counted) : counted_(std::move(counted)) {}
+  std::string_view name() const override { return "places"; }
+  std::optional<policy::Objection> check(const policy::Request&, std::span<const policy::Limit>,
+                                         policy::Proofs& proofs) noexcept override {
+    proofs.put<policy::Reservation>(std::make_unique<Place>(counted_));
+    return std::nullopt;
+  }
+
+ private:
+  struct Place final : policy::Reservation {
+    explicit Place(std::function<void()> given) : counted(std::move(given)) {}
+    void counted_elsewhere() override { counted(); }
+    std::function<void()> counted;
+  };
+  std::function<void()> counted_;
+};
+
+TEST_F(Sandboxes, ASandboxInTheMakingAndAStartedCommandTakeOnePlaceAndNotTwo) {
+  std::vector<std::size_t> calls_then;
+  house.enforcers.push_back(std::make_unique<Places>([&] { calls_then.push_back(vmrun->calls.size()); }));
+  open(house);
+  const auto id = create();
+  // Before the first vmrun command, which is when the machine begins to be counted as there.
+  ASSERT_EQ(calls_then, std::vector<std::size_t>{0});
+  const auto before = vmrun->calls.size();
+  (void)start(id);
+  ASSERT_EQ(calls_then.size(), 2U);
+  EXPECT_EQ(calls_then[1], before);
 }
 
 TEST_F(Sandboxes, AMachineThatDiesWhileItStartsIsNotWaitedFor) {

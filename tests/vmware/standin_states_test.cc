@@ -127,13 +127,15 @@ TEST_F(OnDisk, NothingIsSweptBesideAMachineOfALikeName) {
 
 TEST(StandinSavedState, ReadsBackAsWritten) {
   const SavedState state{"m.vmem", "cpus=2 memory=1024 tcg port=a b", "10.0.2.15"};
-  EXPECT_EQ(*SavedState::parse(state.write()), state);
-  EXPECT_EQ(SavedState::parse(SavedState{"m.vmem", "x", ""}.write())->address, "");
+  EXPECT_EQ(*SavedState::parse(*state.write()), state);
+  EXPECT_EQ(SavedState::parse(*SavedState{"m.vmem", "x", ""}.write())->address, "");
   for (const SavedState& damaged : {SavedState{"../m.vmem", "x", ""}, SavedState{"", "x", ""},
                                     SavedState{"m", "", ""}, SavedState{"m", "x", "10.0.2.15 Error:"}}) {
-    EXPECT_FALSE(SavedState::parse(damaged.write()));
+    EXPECT_FALSE(SavedState::parse(*damaged.write()));
   }
   EXPECT_FALSE(SavedState::parse("nothing"));
+  EXPECT_FALSE(SavedState::parse("qemu.state.memory = \"m\"\nqemu.state.hardware = \"\xff\"\n"));
+  EXPECT_FALSE((SavedState{"m\xff.vmem", "x", ""}.write()));
 }
 
 TEST(StandinSavedState, OtherHardwareIsOtherHardware) {

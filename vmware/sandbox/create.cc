@@ -44,7 +44,8 @@ constexpr seconds kLookPeriod{2};  // a machine of which nothing is known may be
 asio::awaitable<Result<SandboxInfo>> Owner::create(policy::Grant<policy::Create> grant, Progress progress,
                                                    std::stop_token stop) {
   const auto began = clock_.since_boot();
-  auto made = co_await make(grant.cause(), grant.action(), std::move(progress), std::move(stop));
+  auto* const place = grant.proof<policy::Reservation>();
+  auto made = co_await make(grant.cause(), grant.action(), place, std::move(progress), std::move(stop));
   policy::Outcome outcome;
   outcome.duration_us =
       std::chrono::duration_cast<std::chrono::microseconds>(clock_.since_boot() - began).count();
@@ -52,7 +53,8 @@ asio::awaitable<Result<SandboxInfo>> Owner::create(policy::Grant<policy::Create>
   co_return finished(std::move(grant), std::move(made), std::move(outcome));
 }
 
-asio::awaitable<Result<SandboxInfo>> Owner::make(policy::Caller cause, policy::Create what, Progress progress,
+asio::awaitable<Result<SandboxInfo>> Owner::make(policy::Caller cause, policy::Create what,
+                                                 policy::Reservation* place, Progress progress,
                                                  std::stop_token stop) {
   if (what.network == policy::Network::web) {
     co_return policy::fail("network.web", "network `web` is not set up; use `none`");
@@ -77,6 +79,7 @@ asio::awaitable<Result<SandboxInfo>> Owner::make(policy::Caller cause, policy::C
   }
   const auto id = marker.id;
   const auto sandbox = registry_.add(std::move(marker), vmx_path(id), std::move(*base));
+  if (place != nullptr) place->counted_elsewhere();
   sandbox->born = clock_.since_boot();
   sandbox->dies = sandbox->born + life;
 

@@ -143,18 +143,20 @@ asio::awaitable<Result<JobView>> Owner::run_inside(policy::Caller cause, policy:
 }
 
 asio::awaitable<Result<JobView>> Owner::start(policy::Grant<policy::Start> grant, std::stop_token stop) {
-  auto view = co_await start_inside(grant.cause(), grant.action(), std::move(stop));
+  auto* const place = grant.proof<policy::Reservation>();
+  auto view = co_await start_inside(grant.cause(), grant.action(), place, std::move(stop));
   auto outcome = outcome_of(view);
   co_return finished(std::move(grant), std::move(view), std::move(outcome));
 }
 
 asio::awaitable<Result<JobView>> Owner::start_inside(policy::Caller cause, policy::Start what,
-                                                     std::stop_token stop) {
+                                                     policy::Reservation* place, std::stop_token stop) {
   auto entered = enter(what.sandbox);
   if (!entered) co_return tl::unexpected(entered.error());
   const auto sandbox = *entered;
   const auto id = policy::JobId::random();
   new_job(*sandbox, id, JobKind::background);
+  if (place != nullptr) place->counted_elsewhere();
 
   GuestRequest request;
   request.command = std::move(what.command);

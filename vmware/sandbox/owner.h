@@ -10,6 +10,7 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include "policy/clock.h"
+#include "policy/reservation.h"
 #include "vmware/driver.h"
 #include "vmware/host_files.h"
 #include "vmware/link/guest_link.h"
@@ -73,7 +74,9 @@ class Owner final : public Machines {
   Task<void> destroy_as_system(policy::SandboxId, policy::DestroyCause, std::optional<policy::Caller> cause);
 
   // create.cc
-  Task<Result<SandboxInfo>> make(policy::Caller cause, policy::Create what, Progress, std::stop_token);
+  // `place` (null: none) is the grant's, which outlives the call: given back once the registry counts.
+  Task<Result<SandboxInfo>> make(policy::Caller cause, policy::Create what, policy::Reservation* place,
+                                 Progress, std::stop_token);
   Task<Result<void>> bring_up(policy::Caller cause, Held, policy::Create what, Progress, std::stop_token);
   Task<Result<void>> clone(policy::Caller cause, Held, std::stop_token);
   Task<Result<void>> base_is_usable(policy::Caller cause, Base base, std::stop_token);
@@ -91,7 +94,8 @@ class Owner final : public Machines {
   // jobs.cc
   Task<Result<JobView>> run_inside(policy::Caller cause, policy::Run what, std::chrono::milliseconds max_wait,
                                    Progress, std::stop_token);
-  Task<Result<JobView>> start_inside(policy::Caller cause, policy::Start what, std::stop_token);
+  Task<Result<JobView>> start_inside(policy::Caller cause, policy::Start what, policy::Reservation* place,
+                                     std::stop_token);
   Task<Result<JobView>> look_inside(policy::Caller cause, policy::SandboxId, policy::JobId, bool end,
                                     std::stop_token);
   Task<void> kill_quietly(policy::Caller cause, Held, std::string token);

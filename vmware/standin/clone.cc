@@ -31,7 +31,7 @@ Result<Destination> destination_of(const std::string& path) {
   to.name = base_name(*canonical);
   to.name.resize(to.name.size() - 4);
   to.disk = to.name + ".qcow2";
-  if (!is_plain_name(to.disk)) return invalid;
+  if (!is_plain_name(to.disk) || !is_recordable(to.path)) return invalid;
   if (exists(to.path)) return fail("file.exists", std::string(texts::kFileExists));
   return to;
 }

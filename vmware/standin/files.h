@@ -122,6 +122,8 @@ std::vector<std::string> names_in(const std::string& folder, std::size_t limit);
 
 // An exclusive flock on a file (made if absent) or folder; released with the descriptor.
 Result<Fd> lock_path(const std::string& path, Deadline deadline);
+// The same of what must be there; `file.absent` also when it goes away meanwhile.
+Result<Fd> lock_existing(const std::string& path, Deadline deadline);
 // Whether some process holds an exclusive flock on the file; false when it is absent.
 bool is_locked(const std::string& path);
 

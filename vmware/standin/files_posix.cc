@@ -358,11 +358,15 @@ std::vector<std::string> names_in(const std::string& folder, std::size_t limit) 
   return names;
 }
 
-Result<Fd> lock_path(const std::string& path, Deadline deadline) {
+namespace {
+
+enum class Missing { is_made, fails };
+
+Result<Fd> lock(const std::string& path, Deadline deadline, Missing missing) {
   Millis wait{1};
   for (;;) {
     Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!fd && errno == ENOENT) {
+    if (!fd && errno == ENOENT && missing == Missing::is_made) {
       fd = Fd(open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     }
     if (!fd) return io_failure(errno);
@@ -380,6 +384,16 @@ Result<Fd> lock_path(const std::string& path, Deadline deadline) {
     pause_for(wait);
     wait = std::min(wait * 2, Millis{50});
   }
+}
+
+}  // namespace
+
+Result<Fd> lock_path(const std::string& path, Deadline deadline) {
+  return lock(path, deadline, Missing::is_made);
+}
+
+Result<Fd> lock_existing(const std::string& path, Deadline deadline) {
+  return lock(path, deadline, Missing::fails);
 }
 
 bool is_locked(const std::string& path) {

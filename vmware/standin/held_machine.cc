@@ -15,9 +15,17 @@ constexpr char kMarker[] = "unsettled";
 
 }  // namespace
 
+Result<> HeldMachine::settle() {
+  if (auto settled = machine.settle(); !settled) return settled;
+  return find_entry();
+}
+
 Result<> HeldMachine::find_entry() {
   auto found = entry_of(machine.identity());
   if (!found) return tl::unexpected(found.error());
+  if (found->folder() != entry.folder() && exists(entry.folder()) && !exists(found->folder())) {
+    (void)rename_file(entry.folder(), found->folder());
+  }
   entry = std::move(*found);
   return {};
 }

@@ -15,7 +15,9 @@ struct HeldMachine {
   Fd lock;
 
   bool is_on() const { return entry.is_alive(); }
-  // Of the .vmx as it is now; after `settle` and its like.
+  // `Machine::settle`, and what is known of the machine goes along with its new identity.
+  Result<> settle();
+  // The entry of the .vmx as it is now; a machine that is off takes along what was kept of it.
   Result<> find_entry();
 };
 

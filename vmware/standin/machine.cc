@@ -60,6 +60,9 @@ std::string Machine::saved_state() const {
 }
 
 Result<> Machine::commit(PendingChange change) {
+  if (!is_recordable(change.disk) || !is_recordable(change.saved_state)) {
+    return fail("vm.invalid", std::string(texts::kInvalidParameter));
+  }
   snapshots_.pending = std::move(change);
   apply_pending();
   return save_snapshots();
@@ -189,7 +192,8 @@ Result<> Machine::save_snapshots() const {
 }
 
 Result<Fd> lock_folder(const std::string& folder) {
-  auto lock = lock_path(folder, after(kLockWait));
+  auto lock = lock_existing(folder, after(kLockWait));
+  if (!lock && lock.error().code == "file.absent") return fail("vm.absent", std::string(texts::kNotFound));
   if (!lock && lock.error().code == "file.busy") return fail("vm.in_use", std::string(texts::kFileInUse));
   return lock;
 }

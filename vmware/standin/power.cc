@@ -96,13 +96,18 @@ Result<QemuPlan> plan_machine(const Machine& machine, const RuntimeEntry& entry,
   return plan;
 }
 
-Result<> prepare_entry(const RuntimeEntry& entry, const Machine& machine) {
+enum class Start { fresh, restored };
+
+Result<> prepare_entry(const RuntimeEntry& entry, const Machine& machine, Start start) {
   if (auto made = make_private_folder(entry.folder()); !made) return made;
   if (auto made = make_private_folder(entry.qemu_folder()); !made) return made;
   for (const std::string& name : names_in(entry.qemu_folder(), 100)) {
     (void)remove_file(entry.qemu_folder() + "/" + name);
   }
-  for (const char* name : {"tools-asked", "variables", "address"}) (void)remove_file(entry.file(name));
+  (void)remove_file(entry.file("tools-asked"));
+  if (start == Start::fresh) {
+    for (const char* name : {"variables", "address"}) (void)remove_file(entry.file(name));
+  }
   // An entry may have been another machine's whose file had this identity.
   if (entry.vmx_path() != machine.path()) (void)remove_file(entry.file("tools-seen"));
   return write_file_atomically(entry.file("vmx"), machine.path() + "\n");
@@ -184,8 +189,7 @@ policy::Error off_error(const Machine& machine) {
 }
 
 Result<> power_on(HeldMachine& held, const Call& call, Processors after_start) {
-  if (auto settled = held.machine.settle(); !settled) return settled;
-  if (auto found = held.find_entry(); !found) return found;
+  if (auto settled = held.settle(); !settled) return settled;
   const auto qemu = find_qemu();
   if (!qemu) return tl::unexpected(qemu.error());
   auto plan = plan_machine(held.machine, held.entry, *qemu);
@@ -203,7 +207,8 @@ Result<> power_on(HeldMachine& held, const Call& call, Processors after_start) {
   const Machine& machine = held.machine;
   const RuntimeEntry& entry = held.entry;
   sweep_entries();
-  if (auto prepared = prepare_entry(entry, machine); !prepared) return prepared;
+  const Start start = *state ? Start::restored : Start::fresh;
+  if (auto prepared = prepare_entry(entry, machine, start); !prepared) return prepared;
   if (auto kept = write_file_atomically(entry.file("hardware"), hardware_of(*plan)); !kept) return kept;
   auto alive = lock_path(entry.file("alive"), after(Millis{0}));
   if (!alive) return fail("vm.running", std::string(texts::kAlreadyRunning));
@@ -251,6 +256,8 @@ Result<> power_on(HeldMachine& held, const Call& call, Processors after_start) {
     (void)wait_until_gone(entry, after(kQuitWait));
     LockFile::drop(machine);
     unmark(held);
+    // A state that was not taken stays, and stands in the .vmx, where it can be given up.
+    (void)held.settle();
     return tl::unexpected(running.error());
   }
   if (*state) {

@@ -85,10 +85,12 @@ Result<> save_running(const HeldMachine& held, const std::string& description, c
   state.memory = memory;
   state.hardware = read_small_file(held.entry.file("hardware"), 64 << 10).value_or("");
   state.address = address_to_remember(held.entry);
+  const auto text = state.write();
+  if (!text) return tl::unexpected(text.error());
   if (auto marked = mark_unsettled(held); !marked) return marked;
   const std::string folder = held.machine.folder() + "/";
   auto saved = save_memory(held.entry, folder + memory, memory_mib_of(held.machine.vmx()));
-  if (saved) saved = write_file_atomically(folder + description, state.write());
+  if (saved) saved = write_file_atomically(folder + description, *text);
   if (saved) return {};
   abandon_save(held, description, memory);
   return saved;
@@ -123,7 +125,7 @@ Result<Answer> suspend_machine(const Call& call) {
   if (auto stopped = power_off(*held); !stopped) return tl::unexpected(stopped.error());
   unmark(*held);
   LockFile::drop(held->machine);
-  if (auto settled = held->machine.settle(); !settled) return tl::unexpected(settled.error());
+  if (auto settled = held->settle(); !settled) return tl::unexpected(settled.error());
   return Answer{};
 }
 

@@ -50,14 +50,16 @@ Result<SavedState> SavedState::parse(std::string_view bytes) {
       state.address.find_first_not_of("0123456789.") != std::string::npos) {
     return fail("state", "not the description of a saved state");
   }
+  if (const auto written = state.write(); !written) return tl::unexpected(written.error());
   return state;
 }
 
-std::string SavedState::write() const {
+Result<std::string> SavedState::write() const {
   vmware::Vmx file;
-  (void)file.set("qemu.state.memory", memory);
-  (void)file.set("qemu.state.hardware", hardware);
-  if (!address.empty()) (void)file.set("qemu.state.address", address);
+  if (!file.set("qemu.state.memory", memory) || !file.set("qemu.state.hardware", hardware) ||
+      (!address.empty() && !file.set("qemu.state.address", address))) {
+    return tl::unexpected(stuck("the name of the machine or of a port is not text"));
+  }
   return file.write();
 }
 
@@ -111,7 +113,8 @@ Result<> load_memory(const RuntimeEntry& entry, const std::string& path, unsigne
   }
   const Deadline deadline = deadline_for(memory_mib);
   while (left_ms(deadline) > 0) {
-    if (!entry.is_alive()) return tl::unexpected(stuck("QEMU does not take the saved state"));
+    if (!entry.is_alive())
+      return fail("state", std::string(texts::kCanceled) + ": QEMU does not take the saved state");
     if (auto monitor = Monitor::connect(entry.folder(), after(kMonitorWait))) {
       const auto status = monitor->status(after(kMonitorWait));
       if (status && *status != "inmigrate") return {};

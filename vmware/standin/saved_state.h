@@ -18,7 +18,8 @@ struct SavedState {
   bool operator==(const SavedState&) const = default;
   // Codes: `state` for anything damaged.
   static Result<SavedState> parse(std::string_view bytes);
-  std::string write() const;
+  // Fails when a name in it cannot be written so that it reads back.
+  Result<std::string> write() const;
 };
 
 // All that must be the same when a stream is loaded.

@@ -19,7 +19,7 @@ std::uint64_t now_us() {
 }
 
 bool is_snapshot_name(const std::string& name) {
-  return !name.empty() && name.size() <= 250 && name.find('/') == std::string::npos &&
+  return !name.empty() && name.size() <= 250 && is_recordable(name) && name.find('/') == std::string::npos &&
          std::none_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
 }
 
@@ -120,7 +120,7 @@ Result<Answer> take_snapshot(const Call& call) {
     if (auto taken = snapshot_of_running(*held, call, name); !taken) return tl::unexpected(taken.error());
     return Answer{};
   }
-  if (auto settled = held->machine.settle(); !settled) return tl::unexpected(settled.error());
+  if (auto settled = held->settle(); !settled) return tl::unexpected(settled.error());
   if (!held->machine.saved_state().empty()) {
     // The state of a suspended machine belongs to one disk, and would have to be in two places.
     return fail("vm.suspended", std::string(texts::kNotSupported));
@@ -128,7 +128,7 @@ Result<Answer> take_snapshot(const Call& call) {
   auto prepared = prepare(held->machine, name);
   if (!prepared) return tl::unexpected(prepared.error());
   if (auto done = commit(held->machine, std::move(*prepared), ""); !done) return tl::unexpected(done.error());
-  if (auto settled = held->machine.settle(); !settled) return tl::unexpected(settled.error());
+  if (auto settled = held->settle(); !settled) return tl::unexpected(settled.error());
   return Answer{};
 }
 
@@ -143,7 +143,7 @@ Result<Answer> revert_to_snapshot(const Call& call) {
     LockFile::drop(held->machine);
   }
   Machine& machine = held->machine;
-  if (auto settled = machine.settle(); !settled) return tl::unexpected(settled.error());
+  if (auto settled = held->settle(); !settled) return tl::unexpected(settled.error());
   const auto layer = free_layer_name(machine);
   if (!layer) return tl::unexpected(layer.error());
   if (auto made = create_layer(machine.folder() + "/" + *layer, snapshot->disk); !made) {
@@ -154,9 +154,10 @@ Result<Answer> revert_to_snapshot(const Call& call) {
     (void)remove_file(machine.folder() + "/" + *layer);
     return tl::unexpected(committed.error());
   }
-  if (auto settled = machine.settle(); !settled) return tl::unexpected(settled.error());
+  if (auto settled = held->settle(); !settled) return tl::unexpected(settled.error());
   collapse_removed(machine);
   sweep(machine);
+  (void)held->find_entry();
   return Answer{};
 }
 
@@ -187,9 +188,10 @@ Result<Answer> delete_snapshot(const Call& call) {
   if (auto saved = machine.save_snapshots(); !saved) return tl::unexpected(saved.error());
   // It is deleted. Its disk goes where that can be done: below a running machine it cannot.
   if (held->is_on()) return Answer{};
-  if (auto settled = machine.settle(); !settled) return tl::unexpected(settled.error());
+  if (auto settled = held->settle(); !settled) return tl::unexpected(settled.error());
   collapse_removed(machine);
   sweep(machine);
+  (void)held->find_entry();
   return Answer{};
 }
 

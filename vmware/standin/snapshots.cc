@@ -51,6 +51,8 @@ Result<Snapshot> read_snapshot(const Vmx& file, const std::string& prefix) {
 
 }  // namespace
 
+bool is_recordable(std::string_view text) { return Vmx().set("text", text).has_value(); }
+
 bool is_plain_name(std::string_view name) {
   if (name.empty() || name.size() > 200 || name.front() == '.') return false;
   for (const char c : name) {

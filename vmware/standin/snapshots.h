@@ -73,6 +73,9 @@ struct SnapshotTree {
   bool operator==(const SnapshotTree&) const = default;
 };
 
+// Whether a .vmsd or .vmx can hold this text: UTF-8, no control characters, not too long.
+bool is_recordable(std::string_view text);
+
 // A file name with no folder in it, safe to open beside a .vmx.
 bool is_plain_name(std::string_view name);
 
