@@ -1,6 +1,7 @@
 #include "gateway/app.h"
 #include "gateway/image/images.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -52,6 +53,12 @@ enforcers::VmrunShapes shapes_of(const vmware::MachineSettings& machine) {
           .fixed_programs = {}};
 }
 
+bool only_lacks_an_image(const std::vector<policy::Error>& problems) {
+  return !problems.empty() && std::all_of(problems.begin(), problems.end(), [](const policy::Error& one) {
+    return one.code == "setup.image" || one.code == "setup.guest_login";
+  });
+}
+
 // Without machines there are no sandboxes.
 class NoSandboxes final : public policy::Inventory {
  public:
@@ -67,6 +74,8 @@ class NoSandboxes final : public policy::Inventory {
 struct World {
   NoSandboxes none;
   std::unique_ptr<policy::Engine> engine;
+  // Where nothing but an image is missing: that refuses every call, but must not refuse what mends it.
+  std::unique_ptr<policy::Engine> image_maker;
   std::unique_ptr<vmware::Machines> machines;
   std::shared_ptr<const enforcers::Jails> transfers;
   std::unique_ptr<Copies> copies;
@@ -142,6 +151,16 @@ struct App::Parts {
     const auto closed = as_one(next->problems);
     if (!next->problems.empty()) next->engine->refuse_all(closed);
     if (next->problems.empty() && stopped) next->engine->refuse_all(kill_switch_refusal());
+    if (only_lacks_an_image(next->problems)) {
+      policy::Engine::Parts for_images;
+      for_images.program = compiled.program;
+      for_images.sink = &log;
+      for_images.clock = &clock;
+      for_images.settings = settings.facts();
+      for_images.inventory = &next->none;
+      next->image_maker = std::make_unique<policy::Engine>(std::move(for_images));
+      if (stopped) next->image_maker->refuse_all(kill_switch_refusal());
+    }
     next->calls =
         std::make_unique<Calls>(Calls::Parts{next->engine.get(), next->machines.get(), next->copies.get(),
                                              &clock, &log, settings.max_wait, closed});
@@ -278,7 +297,10 @@ asio::awaitable<Result<void>> App::kill_switch(policy::Caller caller, policy::Ki
   co_return result;
 }
 
-policy::Engine& App::engine() { return *parts_->current()->engine; }
+std::shared_ptr<policy::Engine> App::engine() {
+  const auto world = parts_->current();
+  return {world, world->image_maker ? world->image_maker.get() : world->engine.get()};
+}
 
 asio::awaitable<void> App::sweep() {
   const auto world = parts_->world;

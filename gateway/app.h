@@ -38,8 +38,9 @@ class App final {
   boost::asio::awaitable<Result<void>> kill_switch(policy::Caller caller, policy::KillSwitch::Position);
   // For what the owner refuses before it becomes an action.
   void note_refusal(const policy::Caller&, std::string_view what, const policy::Error&);
-  // The engine in force, for what the owner itself carries out.
-  policy::Engine& engine();
+  // The engine for what the owner itself carries out: images. It lives as long as the pointer does, whatever
+  // becomes of the set-up meanwhile.
+  std::shared_ptr<policy::Engine> engine();
 
   // Age limits, orphans, principals that are gone: now and then.
   boost::asio::awaitable<void> sweep();

@@ -199,10 +199,11 @@ class Owner final {
         }
         ++busy_;
         Result<void> done;
+        const auto engine = app_.engine();
         if (hello.kind == Hello::Kind::image_build) {
-          done = co_await build_image(app_.engine(), caller, hello, std::move(descriptors));
+          done = co_await build_image(*engine, caller, hello, std::move(descriptors));
         } else {
-          done = co_await remove_image(app_.engine(), caller, hello);
+          done = co_await remove_image(*engine, caller, hello);
         }
         --busy_;
         answer_result(*socket, done);

@@ -78,6 +78,22 @@ test('init writes a commented configuration and prints the line for the client',
   assert.match(said.out, /claude mcp add/);
 });
 
+test('where there is no image yet, making one is not refused for that', { timeout: 2 * kMinute }, async () => {
+  const bare = await World.make({ base_vmx: undefined });
+  try {
+    const env = { SALLYPORT_IMAGES_DIR: path.join(bare.folder, 'images') };
+    const refused = await bare.command(['sandbox', 'create'], { env });
+    assert.match(refused.err, /image build/);
+    // It gets as far as the mirror, which is nobody.
+    const said = await bare.command(['image', 'build', '--mirror', 'http://127.0.0.1:9/debian'], { env });
+    assert.equal(said.code, 1);
+    assert.match(said.err, /image\.build/, said.out + said.err);
+    assert.match(said.out + said.err, /127\.0\.0\.1/);
+  } finally {
+    await bare.end();
+  }
+});
+
 test('an unknown command is named, with the nearest one', { timeout: kMinute }, async () => {
   const top = await world.command(['statsu']);
   assert.equal(top.code, 2);
