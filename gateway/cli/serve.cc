@@ -53,7 +53,8 @@ int serve(const Sources& sources) {
   streams.out.reset();
   // On a signal we just go: the owner sees the connection end and stops what this client asked for.
   if (wait_for_end(owner->get(), signals.get()) != Ended::hang_up) return 0;
-  std::fprintf(stderr, "sallyport: the owner process ended unexpectedly; see owner.log in the state folder\n");
+  std::fprintf(stderr,
+               "sallyport: the owner process ended unexpectedly; see owner.log in the state folder\n");
   return 1;
 }
 

@@ -88,7 +88,7 @@ test('where there is no image yet, making one is not refused for that', { timeou
     const said = await bare.command(['image', 'build', '--mirror', 'http://127.0.0.1:9/debian'], { env });
     assert.equal(said.code, 1);
     assert.match(said.err, /image\.build/, said.out + said.err);
-    assert.match(said.out + said.err, /127\.0\.0\.1/);
+    assert.match(said.out + said.err, /image: nothing was changed/);
   } finally {
     await bare.end();
   }
