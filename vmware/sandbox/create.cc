@@ -103,8 +103,8 @@ asio::awaitable<Result<SandboxInfo>> Owner::make(policy::Caller cause, policy::C
 
 asio::awaitable<Result<void>> Owner::bring_up(policy::Caller cause, Held sandbox, policy::Create what,
                                               Progress progress, std::stop_token stop) {
-  const auto say = [&](int done, const char* what) {
-    if (progress) progress(done, kSteps, what);
+  const auto say = [&](int done, const char* words) {
+    if (progress) progress(done, kSteps, words);
   };
   say(0, "cloning the base machine");
   auto cloned = co_await clone(cause, sandbox, stop);
