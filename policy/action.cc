@@ -141,10 +141,12 @@ struct Describe {
 
 }  // namespace
 
+// `default` is what rules call the image of a create that names none.
 bool is_image_name(std::string_view name) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return !name.empty() && name.size() <= 60 && name.front() != '.' && name.front() != '-' &&
-         name.front() != '_' && name.find_first_not_of(kAllowed) == std::string_view::npos;
+  return !name.empty() && name.size() <= 60 && name != "default" && name.front() != '.' &&
+         name.front() != '-' && name.front() != '_' &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
 std::string_view spelling(Network network) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -14,6 +16,8 @@
 #include "tests/vmware/house.h"
 #include "vmware/driver.h"
 #include "vmware/host_files.h"
+#include "vmware/process.h"
+#include "vmware/sandbox_marker.h"
 #include "vmware/sandboxes.h"
 
 // What vmrun has been seen to do to its callers, done by the stand-in on demand to our driver. The machines
@@ -67,7 +71,7 @@ class Hazards : public testing::Test {
 
   int shell(const std::string& command) const {
     return std::system(
-        ("export SALLYPORT_VMRUN_DIR=" + runtime + "; { " + command + "; } > /dev/null").c_str());
+        ("export SALLYPORT_VMRUN_DIR=" + runtime + "; {\n" + command + "\n} > /dev/null").c_str());
   }
   void use(MachineSettings& at, const std::string& name, const std::string& faults) const {
     at.clones = folder.path(name + "-clones");
@@ -230,6 +234,31 @@ TEST_F(Hazards, ManyOwnersCloneOneBaseAtOnce) {
   expect_nothing_left("two");
   // The base's records hold no clone that is gone, or only until the next one is made.
   EXPECT_LT(fs::file_size(base + "/base.vmsd"), 4096U);
+}
+
+// The owner dies while its vmrun waits; what vmrun would do later must not come after the clean-up.
+TEST_F(Hazards, ACommandOfADeadOwnerIsEndedBeforeItsSandboxIsClearedAway) {
+  use_faults("");
+  const SandboxMarker marker{own_id,
+                             {"uid:1000"},
+                             std::string(32, 'a'),
+                             policy::Network::none,
+                             SandboxMarker::State::creating,
+                             1,
+                             2,
+                             boot_id(),
+                             "0"};
+  ASSERT_TRUE(make_marked_folder(settings.clones, marker));
+  const auto vmx = settings.clones + "/" + own_id.text() + "/" + own_id.text() + ".vmx";
+  ASSERT_EQ(shell("VMRUN_FAULT=hang=30 setsid " + settings.vmrun + " clone " + settings.base_vmx + " " + vmx +
+                  " linked -snapshot=clean 2>&1 &"),
+            0);
+  const auto waits = [&] { return shell("pgrep -f '[c]lone .*" + own_id.text() + "'") == 0; };
+  for (int i = 0; i < 200 && !waits(); ++i) ::usleep(20'000);
+  ASSERT_TRUE(waits());
+  house.thread.wait(house.machines->sweep());
+  EXPECT_FALSE(waits());
+  expect_nothing_left();
 }
 
 TEST_F(Hazards, ASnapshotWithMemoryIsNoSourceOfClones) {

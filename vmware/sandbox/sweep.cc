@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "vmware/sandbox/owner.h"
+#include "vmware/stray_commands.h"
 
 namespace vmware {
 namespace asio = boost::asio;
@@ -80,6 +81,7 @@ asio::awaitable<void> Owner::sweep_folder(policy::SandboxId id) {
     inheritance = std::move(*lock);
     marker = guard(settings_.clones, id);
     if (!marker) co_return;
+    (void)end_stray_commands(settings_.vmrun, vmx_path(id));
   }
   auto adopted = co_await adopt(*marker, silent);
   if (adopted) co_return;
