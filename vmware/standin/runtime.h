@@ -13,7 +13,6 @@ namespace standin {
 // identity.
 //
 //   <root>/<device>-<inode>/alive   flock held as long as the QEMU process lives
-//                          /start   flock held while somebody starts or stops the machine
 //                          /vmx     the .vmx path, /pid its process and that process's start time
 //                          /q/      the sockets QEMU serves; QEMU itself has them as descriptors
 //   <root>/boot/                     copies of kernels that machines with user ids of their own can read
