@@ -195,7 +195,7 @@ describe('service', { skip }, () => {
     assert.match(await refusal(), /may be written by others/);
     await chmod(file, 0o644);
     await chmod(world.inside('/etc/sallyport/policy.d'), 0o700);
-    assert.match(await refusal(), /cannot read the folder|cannot look at/);
+    assert.match(await refusal(), /policy\.d.*cannot be examined|cannot read the folder|cannot look at/);
     await chmod(world.inside('/etc/sallyport/policy.d'), 0o755);
     await writeFile(file, 'sallyport: policy/v1\ntier: org\nactions: [\n');
     assert.match(await refusal(), /10-site\.yaml/);

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { baseVmx, bin, eventually, kCreateLimit, processesOf, root, run } from './harness.mjs';
+import { baseVmx, bin, eventually, kCreateLimit, machinesOf, root, run } from './harness.mjs';
 
 // What a unit file says, as lists of values by key; a later empty value takes the earlier ones back.
 export async function readUnit(file) {
@@ -155,7 +155,7 @@ export class ServiceWorld {
 
   // Machines that run for the service.
   async machines() {
-    return (await processesOf('/var/lib/sallyport/')).filter(({ command }) => /qemu-system/.test(command[0] ?? ''));
+    return machinesOf('/var/lib/sallyport', this.inside('/run/sallyport/vm'));
   }
 
   async end() {
