@@ -96,6 +96,7 @@ test('a canary in every string parameter is in no argv', { timeout: 3 * kCreateL
     ['sandbox_key', { sandbox_id, keys: kCanary }],
     ['sandbox_key', { sandbox_id: kCanary, keys: 'Return' }],
     ['sandbox_destroy', { sandbox_id: kCanary }],
+    ['sandbox_create', { image: kCanary }],
   ];
   const answers = [];
   for (const [name, args] of calls) {
