@@ -233,7 +233,14 @@ state() {
     read -r _ status code ms < "$base.status"
   else
     [[ -r $base.supervisor ]] && read -r supervisor < "$base.supervisor"
-    [[ -r $base.started ]] && read -r ms < "$base.started" && clock && ms=$((now - ms))
+    # A process that was killed as it began leaves the file empty.
+    [[ -r $base.started ]] && read -r ms < "$base.started"
+    if [[ $ms =~ ^[1-9][0-9]*$ ]]; then
+      clock
+      ms=$((now - ms))
+    else
+      ms=0
+    fi
     if ! ((supervisor > 1)) || ! IFS= read -r line 2> /dev/null < "/proc/$supervisor/stat" ||
       [[ ${line##*) } == [ZX]* ]]; then
       status=lost
