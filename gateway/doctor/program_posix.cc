@@ -5,15 +5,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "gateway/doctor/program.h"
 #include "gateway/net/descriptor.h"
+#include "gateway/owner/child.h"
 #include "gateway/settings/folder.h"
-
-extern char** environ;
 
 namespace gateway::doctor {
 namespace {
@@ -28,25 +26,10 @@ policy::Result<std::string> output_of(std::vector<std::string> words, std::chron
   if (::pipe2(ends, O_CLOEXEC) != 0) return policy::fail("program.start", "cannot make a pipe");
   const Descriptor readable(ends[0]);
   Descriptor writable(ends[1]);
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, writable.get(), 1);
-  ::posix_spawn_file_actions_adddup2(&actions, writable.get(), 2);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  pid_t pid = -1;
-  const int failed = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::posix_spawnattr_destroy(&attributes);
+  const auto started = start_child(words, writable, writable);
   writable.reset();
-  if (failed != 0)
-    return policy::fail("program.start", "cannot start `" + words[0] + "`: " + std::strerror(failed));
+  if (!started) return tl::unexpected(started.error());
+  const pid_t pid = *started;
 
   std::string text;
   const auto until = Clock::now() + within;
@@ -62,9 +45,18 @@ policy::Result<std::string> output_of(std::vector<std::string> words, std::chron
     ended = got <= 0;
     if (got > 0) text.append(piece, static_cast<std::size_t>(got));
   }
-  if (!ended) ::kill(-pid, SIGKILL);
+  // One that has closed its output may still go on.
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  bool gone = false;
+  while (ended && !(gone = ::waitpid(pid, &status, WNOHANG) == pid)) {
+    if (Clock::now() >= until) break;
+    (void)::poll(nullptr, 0, 5);
+  }
+  if (!gone) {
+    ended = false;
+    ::kill(-pid, SIGKILL);
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
   }
   if (!ended) return policy::fail("program.timeout", "`" + words[0] + "` did not answer in time");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)

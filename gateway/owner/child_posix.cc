@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <string_view>
+#include <utility>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -47,7 +49,8 @@ std::vector<char*> environment_for_children() {
 
 }  // namespace
 
-asio::awaitable<int> run_child(std::vector<std::string> words, Descriptor out, Descriptor err) {
+policy::Result<int> start_child(std::vector<std::string> words, const Descriptor& out,
+                                const Descriptor& err) {
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -72,8 +75,16 @@ asio::awaitable<int> run_child(std::vector<std::string> words, Descriptor out, D
   const int failed = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
-  if (failed != 0) co_return 127;
+  if (failed != 0) {
+    return policy::fail("program.start", "cannot start `" + words[0] + "`: " + std::strerror(failed));
+  }
+  return pid;
+}
 
+asio::awaitable<int> run_child(std::vector<std::string> words, Descriptor out, Descriptor err) {
+  const auto started = start_child(std::move(words), out, err);
+  if (!started) co_return 127;
+  const pid_t pid = *started;
   const auto executor = co_await asio::this_coro::executor;
   asio::posix::stream_descriptor ended(executor);
   const auto pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));

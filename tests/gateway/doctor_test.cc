@@ -328,6 +328,23 @@ TEST(DoctorProgram, GivesOutputAndEndsWhatDoesNotEnd) {
   EXPECT_EQ(output_of({"/bin/sh", "-c", "exit 3"}, std::chrono::seconds(10)).error().code, "program.failed");
   EXPECT_EQ(output_of({"/nowhere"}, std::chrono::seconds(10)).error().code, "program.start");
   EXPECT_EQ(output_of({"/bin/sleep", "60"}, std::chrono::milliseconds(50)).error().code, "program.timeout");
+  // Its end counts, not that of its output.
+  EXPECT_EQ(
+      output_of({"/bin/sh", "-c", "exec > /dev/null 2>&1; exec sleep 60"}, std::chrono::milliseconds(300))
+          .error()
+          .code,
+      "program.timeout");
+}
+
+TEST(DoctorProgram, GetsNoneOfOurSettings) {
+  ::setenv("SALLYPORT_GUEST_PASSWORD", "canary", 1);
+  ::setenv("VMSANDBOX_GUEST_PASSWORD", "canary", 1);
+  const auto said = output_of({"/usr/bin/env"}, std::chrono::seconds(10));
+  ::unsetenv("SALLYPORT_GUEST_PASSWORD");
+  ::unsetenv("VMSANDBOX_GUEST_PASSWORD");
+  ASSERT_TRUE(said);
+  EXPECT_NE(said->find("PATH="), std::string::npos);
+  EXPECT_EQ(said->find("canary"), std::string::npos);
 }
 
 }  // namespace
