@@ -15,6 +15,9 @@
 // several names, someone else's), `file.size`, `file.exists`, `file.io`.
 namespace vmware {
 
+// The folder in which an absolute path's file lies; empty for one in the root.
+std::string folder_of(const std::string& path);
+
 struct FolderEntry {
   enum class Kind { file, folder, other };
   std::string name;

@@ -12,6 +12,8 @@
 #include <ctime>
 #include <utility>
 
+#include "vmware/vmx.h"
+
 namespace vmware {
 namespace {
 
@@ -142,7 +144,23 @@ policy::Result<> write_all(int fd, std::string_view bytes, const std::string& pa
   return {};
 }
 
+policy::Result<std::string> read_up_to(const Descriptor& file, const std::string& path, std::size_t most) {
+  std::string bytes(most, '\0');
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t n = ::read(file.get(), bytes.data() + have, bytes.size() - have);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error("read", path, errno);
+    if (n == 0) break;
+    have += static_cast<std::size_t>(n);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
 }  // namespace
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 policy::Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   struct stat found{};
@@ -150,17 +168,9 @@ policy::Result<std::string> read_file(const std::string& path, std::size_t max_b
   if (!file) return tl::unexpected(file.error());
   const auto too_large = policy::fail("file.size", "`" + path + "` is larger than expected");
   if (static_cast<std::uint64_t>(found.st_size) > max_bytes) return too_large;
-  std::string bytes(static_cast<std::size_t>(found.st_size) + 1, '\0');
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t n = ::read(file->get(), bytes.data() + have, bytes.size() - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io_error("read", path, errno);
-    if (n == 0) break;
-    have += static_cast<std::size_t>(n);
-  }
-  if (have == bytes.size()) return too_large;  // it grew while we read
-  bytes.resize(have);
+  const auto size = static_cast<std::size_t>(found.st_size);
+  auto bytes = read_up_to(*file, path, size + 1);
+  if (bytes && bytes->size() > size) return too_large;  // it grew while we read
   return bytes;
 }
 
@@ -168,17 +178,7 @@ policy::Result<std::string> read_head(const std::string& path, std::size_t wante
   struct stat found{};
   auto file = open_regular(path, found);
   if (!file) return tl::unexpected(file.error());
-  std::string bytes(std::min(wanted, static_cast<std::size_t>(found.st_size)), '\0');
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t n = ::read(file->get(), bytes.data() + have, bytes.size() - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io_error("read", path, errno);
-    if (n == 0) break;
-    have += static_cast<std::size_t>(n);
-  }
-  bytes.resize(have);
-  return bytes;
+  return read_up_to(*file, path, std::min(wanted, static_cast<std::size_t>(found.st_size)));
 }
 
 policy::Result<std::uint64_t> file_size(const std::string& path) {
@@ -278,9 +278,7 @@ bool same_file(const std::string& a, const std::string& b) {
 }
 
 bool names_file(const std::string& printed, const std::string& ours) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return same_file(printed, ours) || std::equal(printed.begin(), printed.end(), ours.begin(), ours.end(),
-                                                [&](char a, char b) { return lower(a) == lower(b); });
+  return same_file(printed, ours) || compare_vmx_keys(printed, ours) == 0;
 }
 
 std::optional<std::int64_t> file_age(const std::string& path) {

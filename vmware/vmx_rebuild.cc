@@ -14,10 +14,7 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool same_text(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
+bool same_text(std::string_view a, std::string_view b) { return compare_vmx_keys(a, b) == 0; }
 
 std::string folded(std::string_view text) {
   std::string result(text);
@@ -216,22 +213,22 @@ policy::Result<Vmx> rebuild_vmx(const Vmx& base, const policy::SandboxId& id, co
   return made;
 }
 
-policy::Result<> rewrite_vmx(const std::string& path, const policy::SandboxId& id,
-                             const policy::Create& asked) {
+policy::Result<Vmx> rewrite_vmx(const std::string& path, const policy::SandboxId& id,
+                                const policy::Create& asked) {
   const auto bytes = read_file(path, Vmx::kMaxFile);
   if (!bytes) return tl::unexpected(bytes.error());
   const auto cloned = Vmx::parse(*bytes, id.text() + ".vmx");
   if (!cloned) return tl::unexpected(cloned.error());
-  const auto made = rebuild_vmx(*cloned, id, asked);
-  if (!made) return tl::unexpected(made.error());
-  if (auto written = write_file(path, made->write()); !written) return written;
+  auto made = rebuild_vmx(*cloned, id, asked);
+  if (!made) return made;
+  if (auto written = write_file(path, made->write()); !written) return tl::unexpected(written.error());
   const auto again = read_file(path, Vmx::kMaxFile);
   if (!again) return tl::unexpected(again.error());
   const auto read = Vmx::parse(*again, id.text() + ".vmx");
   if (!read || *read != *made) {
     return policy::fail("vmx.changed", "the sandbox's settings are not what was just written");
   }
-  return {};
+  return made;
 }
 
 }  // namespace vmware

@@ -20,7 +20,8 @@ policy::Result<Vmx> rebuild_vmx(const Vmx& base, const policy::SandboxId&, const
 
 // Reads the clone's .vmx strictly, replaces it by the rebuilt one, reads it again and compares: what VMware
 // will read is what was checked. Codes: those of rebuild_vmx and Vmx::parse, `vmx.changed`, `file.*`.
-policy::Result<> rewrite_vmx(const std::string& path, const policy::SandboxId&, const policy::Create& asked);
+policy::Result<Vmx> rewrite_vmx(const std::string& path, const policy::SandboxId&,
+                                const policy::Create& asked);
 
 // The files of the hard disks that `base` has and a sandbox would keep.
 std::vector<std::string> disk_files(const Vmx& base);

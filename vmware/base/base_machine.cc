@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "vmware/base/qcow2_header.h"
@@ -22,8 +21,6 @@ struct Place {
   std::string folder, name;
   std::string path() const { return folder + "/" + name; }
 };
-
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 policy::Error about(const Place& disk, policy::Error error) {
   error.message = "the disk `" + disk.name + "`: " + error.message;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "vmware/vmx.h"
 #include "vmware/vmx_rebuild.h"
 
 namespace vmware {
@@ -18,12 +19,8 @@ constexpr std::size_t kMaxLines = 4000;
 constexpr std::array<std::string_view, 4> kFileDisks{"monolithicSparse", "monolithicFlat",
                                                      "twoGbMaxExtentSparse", "twoGbMaxExtentFlat"};
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool same_text(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
+// Descriptors are compared as .vmx files are: without regard to ASCII case.
+bool same_text(std::string_view a, std::string_view b) { return compare_vmx_keys(a, b) == 0; }
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
@@ -154,7 +151,7 @@ policy::Result<VmdkDescriptor> parse_vmdk_descriptor(std::string_view text) {
       made.parent = std::string(value);
     } else if (same_text(key, "parentCID")) {
       has_parent = !same_text(value, "ffffffff");
-    } else if (lower(key.front()) == 'e' && same_text(key.substr(0, 7), "encrypt")) {
+    } else if (same_text(key.substr(0, 7), "encrypt")) {
       return fail("disk.encrypted", "the disk is encrypted");
     } else if (same_text(key, "changeTrackPath") || same_text(key, "digestFilename")) {
       if (!plain_file_name(value)) {

@@ -112,7 +112,9 @@ asio::awaitable<Result<void>> Owner::bring_up(policy::Caller cause, Held sandbox
   say(1, "writing the machine's settings");
   if (auto sound = check_clone(*sandbox); !sound) co_return sound;
   auto rewritten = rewrite_vmx(sandbox->vmx, sandbox->marker.id, what);
-  if (!rewritten) co_return rewritten;
+  if (!rewritten) co_return tl::unexpected(rewritten.error());
+  const std::array below{folder_of(sandbox->base.vmx)};
+  if (auto sound = check_disks(*rewritten, folder_of(sandbox->vmx), below); !sound) co_return sound;
   say(2, "starting the machine");
   auto started = co_await power_on(cause, sandbox, stop);
   if (!started) co_return started;
@@ -198,8 +200,7 @@ asio::awaitable<Result<void>> Owner::clone(policy::Caller cause, Held sandbox, s
 }
 
 Result<void> Owner::check_clone(const Sandbox& sandbox) const {
-  const auto folder = settings_.clones + "/" + sandbox.marker.id.text();
-  const auto entries = list_folder(folder, kMaxCloneFiles);
+  const auto entries = list_folder(folder_of(sandbox.vmx), kMaxCloneFiles);
   if (!entries) return tl::unexpected(entries.error());
   for (const auto& entry : *entries) {
     const bool lock = entry.kind == FolderEntry::Kind::folder && entry.name.ends_with(".lck");
@@ -207,13 +208,7 @@ Result<void> Owner::check_clone(const Sandbox& sandbox) const {
       return policy::fail("clone.odd", "the clone holds something that is not a plain file of ours");
     }
   }
-  const auto bytes = read_file(sandbox.vmx, Vmx::kMaxFile);
-  if (!bytes) return tl::unexpected(bytes.error());
-  const auto vmx = Vmx::parse(*bytes, sandbox.marker.id.text() + ".vmx");
-  if (!vmx) return tl::unexpected(vmx.error());
-  const auto& base = sandbox.base.vmx;
-  const std::array below{base.substr(0, base.rfind('/'))};
-  return check_disks(*vmx, folder, below);
+  return {};
 }
 
 asio::awaitable<Result<void>> Owner::power_on(policy::Caller cause, Held sandbox, std::stop_token stop) {
