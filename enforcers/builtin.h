@@ -14,10 +14,8 @@
 namespace enforcers {
 
 struct BuiltinParts {
-  std::shared_ptr<const Jails> transfers = {};  // the transfer folder of each caller
-  std::shared_ptr<const Jail> transfer = {};  // without these, one for all; null: every copy is refused, with
-                                              // `no_transfer` as reason
-  std::optional<policy::Error> no_transfer = {};
+  std::shared_ptr<const Jails> transfers =
+      {};  // the transfer folder of each caller; null: copies are refused
   VmrunShapes vmrun;
   RemoteInput remote_input = RemoteInput::off;
   const policy::Inventory* inventory = nullptr;  // outlives the enforcers
