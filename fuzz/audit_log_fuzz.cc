@@ -2,7 +2,6 @@
 // and the recovery agree about it and end.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -15,12 +14,11 @@
 #include "audit/recovery.h"
 #include "audit/show.h"
 #include "audit/verify.h"
+#include "property.h"
 
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::require;
 
 using Files = std::map<std::string, std::string>;
 
@@ -123,8 +121,7 @@ void look(const std::string& text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  // SAFETY: unsigned char may be read as char.
-  const std::string text(reinterpret_cast<const char*>(bytes), size);
+  const std::string text(fuzz::text_of(bytes, size));
   if (const auto value = audit::read_value(text)) require(policy::canonical(*value) == text);
   if (audit::read_fields(text)) {
     const auto value = audit::read_value(text);

@@ -2,11 +2,11 @@
 // its own, or an answer without a limit.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "property.h"
 #include "vmware/standin/command_line.h"
 #include "vmware/standin/faults.h"
 #include "vmware/standin/guest_text.h"
@@ -14,9 +14,7 @@
 
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::require;
 
 void whatever_a_guest_prints(std::string_view bytes) {
   const std::string processes = standin::process_listing(bytes);
@@ -60,8 +58,7 @@ void whatever_a_caller_types(std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  // SAFETY: unsigned char may be read as char.
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  const auto text = fuzz::text_of(bytes, size);
   whatever_a_guest_prints(text);
   whatever_a_caller_types(text);
   return 0;

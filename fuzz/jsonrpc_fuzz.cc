@@ -2,7 +2,6 @@
 // between: what goes out is always one line of JSON, an id is answered at most as often as it was asked, and
 // nothing follows an answer or a cancel.
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -15,14 +14,13 @@
 #include "gateway/mcp/session.h"
 #include "gateway/tools/encode.h"
 #include "gateway/tools/table.h"
+#include "property.h"
 
 namespace {
 
-using namespace gateway;
+using fuzz::require;
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using namespace gateway;
 
 struct SteppingClock final : policy::Clock {
   std::chrono::sys_time<std::chrono::nanoseconds> wall() const override { return {}; }
@@ -112,8 +110,7 @@ class Client {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  // SAFETY: unsigned char may be read as char.
-  std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  auto text = fuzz::text_of(bytes, size);
   Client client;
   mcp::LineReader lines(std::size_t{1} << 16);
   // Bytes arrive in pieces; the size of each comes from the input too.

@@ -1,21 +1,19 @@
 // The path arguments of copies: what is accepted can be judged again with the same result, holds nothing that
 // leads elsewhere, and what every host can hold is accepted by each host's rules.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "policy/path.h"
 #include "policy/path_rules.h"
+#include "property.h"
 
 namespace {
 
+using fuzz::require;
+
 using policy::HostPath;
 using policy::NameRules;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void check_host(std::string_view text, NameRules rules) {
   const auto path = HostPath::parse(text, rules);
@@ -37,8 +35,7 @@ void check_host(std::string_view text, NameRules rules) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  // SAFETY: unsigned char may be read as char.
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  const auto text = fuzz::text_of(bytes, size);
   for (const auto rules : {NameRules::posix, NameRules::portable, NameRules::windows})
     check_host(text, rules);
   if (const auto path = HostPath::parse(text, NameRules::portable)) {

@@ -2,7 +2,6 @@
 // content than the archive has bytes, and reads the same when the bytes come in other pieces.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,15 +11,14 @@
 #include "enforcers/archive/tar_reader.h"
 #include "enforcers/archive/tar_writer.h"
 #include "policy/path_rules.h"
+#include "property.h"
 
 namespace {
 
+using fuzz::require;
+
 using enforcers::EntryType;
 using enforcers::OnFault;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 class Pieces final : public enforcers::ByteSource {
  public:
@@ -135,8 +133,7 @@ void check_round_trip(const Outcome& outcome, const enforcers::TarRules& rules) 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  // SAFETY: unsigned char may be read as char.
-  const std::string_view archive(reinterpret_cast<const char*>(bytes), size);
+  const auto archive = fuzz::text_of(bytes, size);
   for (const auto names : {policy::NameRules::portable, policy::NameRules::posix}) {
     for (const auto on_fault : {OnFault::skip, OnFault::reject}) {
       const enforcers::TarRules rules{

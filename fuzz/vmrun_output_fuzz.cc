@@ -1,17 +1,15 @@
 // What vmrun prints and what a guest leaves as its report: bytes of strangers.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "property.h"
 #include "vmware/link/report.h"
 #include "vmware/vmrun_output.h"
 
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::require;
 
 constexpr std::string_view kToken = "0123456789abcdef0123456789abcdef";
 
@@ -53,8 +51,7 @@ void whatever_a_guest_reports(std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // SAFETY: unsigned char may be read as char.
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto bytes = fuzz::text_of(data, size);
   whatever_vmrun_prints(bytes);
   whatever_a_guest_reports(bytes);
   return 0;

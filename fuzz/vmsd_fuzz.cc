@@ -1,9 +1,9 @@
 // What the stand-in reads of a machine's files: snapshot records, descriptions of saved states, heads of disk
 // images.
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
+#include "property.h"
 #include "vmware/standin/qcow2.h"
 #include "vmware/standin/saved_state.h"
 #include "vmware/standin/snapshots.h"
@@ -11,9 +11,7 @@
 
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::require;
 
 void whatever_the_records_say(std::string_view bytes) {
   const auto tree = standin::SnapshotTree::parse(bytes);
@@ -37,8 +35,7 @@ void whatever_the_records_say(std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  // SAFETY: unsigned char may be read as char.
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  const auto text = fuzz::text_of(bytes, size);
   whatever_the_records_say(text);
   if (const auto state = standin::SavedState::parse(text)) {
     require(standin::is_plain_name(state->memory));

@@ -1,20 +1,15 @@
 // .vmx text from a base machine or a clone: strict reading survives a round trip, and agrees with VMware's
 // reading.
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
+#include "property.h"
 #include "vmware/vmx.h"
 
-namespace {
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-}  // namespace
+using fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  // SAFETY: unsigned char may be read as char.
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  const auto text = fuzz::text_of(bytes, size);
   const auto lenient = vmware::Vmx::parse_lenient(text);
   const auto strict = vmware::Vmx::parse(text);
   if (!strict) return 0;

@@ -9,6 +9,7 @@
 
 #include "policy/compile.h"
 #include "policy/yaml.h"
+#include "property.h"
 
 namespace {
 
@@ -50,7 +51,7 @@ std::size_t check_shape(const Node& node, std::size_t depth) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   // SAFETY: char and unsigned char have the same size and alignment, and may alias.
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  const auto text = fuzz::text_of(bytes, size);
 
   policy::Diagnostics into;
   const auto root = policy::yaml::read(text, "f", into);
