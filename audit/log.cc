@@ -92,7 +92,6 @@ struct Log::State {
   std::uint64_t flushed = 0, written = 0;  // records, counted by this process
   std::chrono::steady_clock::time_point flush_at;
   Hasher hasher;
-  UuidSource uuids;
   std::string line;
 
   tl::unexpected<Error> end(std::string code, const std::string& message) {
@@ -223,7 +222,7 @@ struct Log::State {
   // Encodes, chains and writes one record at the end of the segment, or leaves the segment as it was.
   Result<Receipt> write(const Draft& draft) {
     const auto wall = clock.wall();
-    const auto id = uuids.next(wall, seq);
+    const auto id = uuid_v7(wall, seq);
     auto hash = compose(draft, Stamp{log, seq, head, wall, clock.since_boot(), id}, hasher, line);
     if (line.size() > kMaxLine)
       return fail("audit.write", "the record is longer than a line of the log may be");

@@ -1,12 +1,11 @@
 #include "audit/record.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-
-#include <openssl/rand.h>
+#include <array>
+#include <bit>
 
 #include "audit/text.h"
+#include "policy/random.h"
 
 namespace audit {
 namespace {
@@ -341,23 +340,13 @@ std::string timestamp(std::chrono::sys_time<std::chrono::nanoseconds> time) {
   return out;
 }
 
-std::string UuidSource::next(std::chrono::sys_time<std::chrono::nanoseconds> time, std::uint64_t seq) {
+std::string uuid_v7(std::chrono::sys_time<std::chrono::nanoseconds> time, std::uint64_t seq) {
   static constexpr char digits[] = "0123456789abcdef";
-  if (random_.size() < 8) {
-    random_.resize(512);
-    // SAFETY: char and unsigned char have the same size and alignment, and may alias.
-    if (RAND_bytes(reinterpret_cast<unsigned char*>(random_.data()), static_cast<int>(random_.size())) != 1) {
-      std::fprintf(stderr, "sallyport: the random source failed in the cryptographic library\n");
-      std::abort();
-    }
-  }
   const auto millis = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
-  std::uint64_t low = 0;
-  for (int i = 0; i < 8; ++i) {
-    low = low << 8 | static_cast<unsigned char>(random_.back());
-    random_.pop_back();
-  }
+  std::array<std::uint8_t, 8> random{};
+  policy::random_bytes(random);
+  std::uint64_t low = std::bit_cast<std::uint64_t>(random);
   const std::uint64_t high = millis << 16 | 0x7000 | (seq & 0xFFF);
   low = (low & 0x3FFFFFFFFFFFFFFF) | 0x8000000000000000;
   std::string out;

@@ -47,13 +47,7 @@ std::string compose(const Draft&, const Stamp&, Hasher&, std::string& line);
 // UTC, RFC 3339, nine digits of the second.
 std::string timestamp(std::chrono::sys_time<std::chrono::nanoseconds>);
 
-// Makes UUIDs of version 7 (RFC 9562). Not thread-safe.
-class UuidSource final {
- public:
-  std::string next(std::chrono::sys_time<std::chrono::nanoseconds>, std::uint64_t seq);
-
- private:
-  std::string random_;
-};
+// A UUID of version 7 (RFC 9562); `seq` orders those of one millisecond.
+std::string uuid_v7(std::chrono::sys_time<std::chrono::nanoseconds>, std::uint64_t seq);
 
 }  // namespace audit

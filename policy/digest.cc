@@ -5,9 +5,6 @@
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
-
-#include "policy/ids.h"
 
 namespace policy {
 namespace {
@@ -74,12 +71,6 @@ Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
     broken("HMAC-SHA-256");
   }
   return out;
-}
-
-std::string random_hex32() {
-  std::array<std::uint8_t, 16> bytes{};
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) broken("the random source");
-  return to_hex(bytes);
 }
 
 }  // namespace policy

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "policy/random.h"
 #include "policy/result.h"
 
 namespace policy {
@@ -68,9 +69,6 @@ struct PrincipalId {
   std::string text;
   auto operator<=>(const PrincipalId&) const = default;
 };
-
-// 32 lower-case hex digits from the system's random source; aborts when there is none.
-std::string random_hex32();
 
 template <class Tag>
 Id<Tag> Id<Tag>::random() {

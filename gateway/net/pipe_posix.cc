@@ -1,8 +1,8 @@
 #include "gateway/net/pipe.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
-#include <deque>
 #include <utility>
 
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -65,11 +66,11 @@ struct Pipe::State : std::enable_shared_from_this<Pipe::State> {
     survive_broken_pipes();
   }
 
+  // Whatever waits goes out in one write.
   asio::awaitable<void> flush() {
     const auto keep = shared_from_this();
     while (!queue.empty() && !closed) {
-      sending = std::move(queue.front());
-      queue.pop_front();
+      sending = std::exchange(queue, {});
       std::size_t at = 0;
       while (at < sending.size() && !closed) {
         if (out_file) {
@@ -94,9 +95,10 @@ struct Pipe::State : std::enable_shared_from_this<Pipe::State> {
   asio::posix::stream_descriptor in, out;
   asio::steady_timer idle;
   KeptFlags in_flags, out_flags;
-  std::deque<std::string> queue;
+  std::array<char, 65536> arrived;  // by one read
+  std::string queue;
   std::string sending;
-  std::size_t queued = 0;
+  std::size_t queued = 0;  // of both
   bool flushing = false;
   bool closed = false;
 };
@@ -108,18 +110,16 @@ Pipe::~Pipe() { close(); }
 
 asio::awaitable<std::string> Pipe::read_some() {
   const auto state = state_;
-  std::string bytes(65536, '\0');
+  auto& arrived = state->arrived;
   if (state->closed) co_return std::string();
   if (state->in_file) {
-    const auto got = ::read(state->in_file.get(), bytes.data(), bytes.size());
-    bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    co_return bytes;
+    const auto got = ::read(state->in_file.get(), arrived.data(), arrived.size());
+    co_return std::string(arrived.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
   }
-  auto into = asio::buffer(bytes);
+  auto into = asio::buffer(arrived);
   auto read = co_await state->in.async_read_some(into, kToken);
   auto& [error, count] = read;
-  bytes.resize(error ? 0 : count);
-  co_return bytes;
+  co_return std::string(arrived.data(), error ? 0 : count);
 }
 
 void Pipe::write(std::string bytes) {
@@ -129,9 +129,15 @@ void Pipe::write(std::string bytes) {
     return;
   }
   state_->queued += bytes.size();
-  state_->queue.push_back(std::move(bytes));
+  if (state_->queue.empty()) {
+    state_->queue = std::move(bytes);
+  } else {
+    state_->queue += bytes;
+  }
   if (std::exchange(state_->flushing, true)) return;
-  asio::co_spawn(state_->in.get_executor(), state_->flush(), asio::detached);
+  // After what runs now, which may have more to say.
+  asio::post(state_->in.get_executor(),
+             [state = state_] { asio::co_spawn(state->in.get_executor(), state->flush(), asio::detached); });
 }
 
 void Pipe::close() {

@@ -45,14 +45,13 @@ void EncodeAndChain(benchmark::State& state) {
   const audit::Redactor redactor("a key of thirty-two bytes, bench");
   const auto decision = sample();
   audit::Hasher hasher;
-  audit::UuidSource ids;
   std::string line, prev = audit::genesis("0a1b2c3d", "");
   std::uint64_t seq = 0;
   std::int64_t bytes = 0;
   for (auto _ : state) {
     const auto draft = audit::draft(decision, policy::Durability::ordered, redactor);
     const auto wall = kClock.wall();
-    const auto id = ids.next(wall, seq);
+    const auto id = audit::uuid_v7(wall, seq);
     prev = audit::compose(draft, {"0a1b2c3d", seq, prev, wall, kClock.since_boot(), id}, hasher, line);
     ++seq;
     bytes += static_cast<std::int64_t>(line.size());
@@ -67,12 +66,11 @@ void ChainOnly(benchmark::State& state) {
   const audit::Redactor redactor("a key of thirty-two bytes, bench");
   const auto draft = audit::draft(sample(), policy::Durability::ordered, redactor);
   audit::Hasher hasher;
-  audit::UuidSource ids;
   std::string line, prev = audit::genesis("0a1b2c3d", "");
   std::uint64_t seq = 0;
   for (auto _ : state) {
     const auto wall = kClock.wall();
-    const auto id = ids.next(wall, seq);
+    const auto id = audit::uuid_v7(wall, seq);
     prev = audit::compose(draft, {"0a1b2c3d", seq++, prev, wall, kClock.since_boot(), id}, hasher, line);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(seq));
