@@ -60,6 +60,13 @@ void decision(const policy::Decision& d, CleanWriter& writer, std::string& out) 
     }
     out.push_back(']');
   }
+  if (d.approval) {
+    const std::size_t approval = out.size();
+    open_object("appr", out);
+    name_member("by", d.approval->by.text, out);
+    name_member("id", d.approval->id, out);
+    close_object(approval, out);
+  }
   name_member("code", d.code, out);
   name_member("eff", policy::spelling(d.effect), out);
   if (!d.hint.empty()) {
@@ -151,6 +158,7 @@ std::string_view act_of(const policy::Action& action) {
     std::string_view operator()(const policy::PressKey&) const { return "input.key"; }
     std::string_view operator()(const policy::Extend&) const { return "sandbox.extend"; }
     std::string_view operator()(const policy::Destroy&) const { return "sandbox.destroy"; }
+    std::string_view operator()(const policy::Approve&) const { return "approval.answer"; }
     std::string_view operator()(const policy::KillSwitch&) const { return "gateway.kill_switch"; }
     std::string_view operator()(const policy::BuildImage&) const { return "image.build"; }
     std::string_view operator()(const policy::RemoveImage&) const { return "image.remove"; }

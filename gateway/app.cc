@@ -1,5 +1,4 @@
 #include "gateway/app.h"
-#include "gateway/image/images.h"
 
 #include <algorithm>
 #include <map>
@@ -13,13 +12,16 @@
 
 #include "audit/log.h"
 #include "enforcers/builtin.h"
+#include "gateway/approval/desk.h"
 #include "gateway/call/calls.h"
 #include "gateway/call/copies.h"
 #include "gateway/call/transfers.h"
+#include "gateway/image/images.h"
 #include "gateway/late_log.h"
+#include "gateway/policy_book.h"
 #include "gateway/settings/folder.h"
 #include "gateway/setup/setup.h"
-#include "policy/compile.h"
+#include "policy/facts.h"
 #include "vmware/link/launcher.h"
 #include "vmware/sandboxes.h"
 #include "vmware/settled.h"
@@ -87,7 +89,9 @@ struct App::Parts {
   Parts(asio::any_io_executor given_executor, Settings given_settings)
       : executor(std::move(given_executor)),
         settings(std::move(given_settings)),
-        log(settings.audit(), clock) {
+        log(settings.audit(), clock, settings.deployment == Deployment::service ? "service" : "personal"),
+        book(settings),
+        desk(executor, clock) {
     stopped = is_regular_file(settings.state_dir + kKillSwitchFile);
     build();
   }
@@ -98,13 +102,13 @@ struct App::Parts {
     auto setup = look_around(settings);
     next->problems = std::move(setup.problems);
 
-    auto files = read_policies(settings);
-    next->problems.insert(next->problems.end(), files.problems.begin(), files.problems.end());
-    auto compiled = policy::compile(files.sources, settings.facts());
-    diagnostics.clear();
-    for (const auto& one : compiled.diagnostics) diagnostics.push_back(one.format());
-    if (!compiled.program) next->problems.push_back(compiled.error());
-    if (compiled.program) log.set_policy(compiled.program->digest().hex());
+    book.look(PolicyBook::Effort::if_changed);
+    const auto program = book.program();
+    if (program) {
+      log.set_policy(program->digest().hex());
+    } else {
+      next->problems.insert(next->problems.end(), book.problems().begin(), book.problems().end());
+    }
 
     if (next->problems.empty() && settings.deployment == Deployment::service) {
       next->transfers = transfer_folders_of_users(settings.transfer_dir);
@@ -118,7 +122,7 @@ struct App::Parts {
     }
 
     policy::Engine::Parts parts;
-    parts.program = compiled.program;
+    parts.program = program;
     parts.sink = &log;
     parts.clock = &clock;
     parts.settings = settings.facts();
@@ -140,6 +144,8 @@ struct App::Parts {
       auto copies = Copies::open({.engine = next->engine.get(),
                                   .machines = next->machines.get(),
                                   .sink = &log,
+                                  .desk = &desk,
+                                  .max_wait = settings.max_wait,
                                   .transfers = next->transfers,
                                   .staging = setup.machine.state + "/copies"});
       if (copies) {
@@ -153,7 +159,7 @@ struct App::Parts {
     if (next->problems.empty() && stopped) next->engine->refuse_all(kill_switch_refusal());
     if (only_lacks_an_image(next->problems)) {
       policy::Engine::Parts for_images;
-      for_images.program = compiled.program;
+      for_images.program = program;
       for_images.sink = &log;
       for_images.clock = &clock;
       for_images.settings = settings.facts();
@@ -163,9 +169,43 @@ struct App::Parts {
     }
     next->calls =
         std::make_unique<Calls>(Calls::Parts{next->engine.get(), next->machines.get(), next->copies.get(),
-                                             &clock, &log, settings.max_wait, closed});
+                                             &desk, &clock, &log, settings.max_wait, closed});
     world = std::move(next);
+    ++policy_version;
     for (const auto& one : world->problems) spdlog::warn("{} [{}]", one.message, one.code);
+  }
+
+  // What the files say now decides from here on, or what they said before goes on doing so.
+  PolicyNews renew(PolicyBook::Effort effort) {
+    const auto before = book.program();
+    const auto look = book.look(effort);
+    if (look == PolicyBook::Look::same) return PolicyNews::none;
+    if (look == PolicyBook::Look::rejected) {
+      const auto why = as_one(book.problems());
+      policy::Event event{.act = "policy.rejected", .level = "warn"};
+      event.object["code"] = why.code;
+      event.object["why"] = why.message;
+      if (before) event.object["kept"] = "sha256:" + before->digest().hex();
+      (void)log.note(event);
+      spdlog::error("the policy files cannot be used, what was in force stays: {} [{}]", why.message,
+                    why.code);
+      return PolicyNews::rejected;
+    }
+    const auto& program = book.program();
+    policy::Event event{.act = "policy.loaded", .level = "notice"};
+    event.object["name"] = program->name();
+    event.object["digest"] = "sha256:" + program->digest().hex();
+    if (before) event.object["before"] = "sha256:" + before->digest().hex();
+    (void)log.note(event);
+    log.set_policy(program->digest().hex());
+    desk.forget_all();
+    ++policy_version;
+    if (world->problems.empty()) {
+      world->engine->put_in_force(program);
+    } else {
+      build();
+    }
+    return PolicyNews::changed;
   }
 
   // A set-up that failed is looked at again before each call, so that mending it is enough.
@@ -202,9 +242,11 @@ struct App::Parts {
   const Settings settings;
   policy::SystemClock clock;
   LateLog log;
+  PolicyBook book;
+  Desk desk;
   std::shared_ptr<World> world;
-  std::vector<std::string> diagnostics;
   bool stopped = false;
+  std::uint64_t policy_version = 0;
   std::map<policy::PrincipalId, int> present;  // connections of each principal
   std::map<policy::PrincipalId, std::chrono::nanoseconds> last_seen;
   std::size_t connected = 0;
@@ -251,7 +293,11 @@ asio::awaitable<Result<std::string>> App::status(policy::Caller caller) {
     json["problems"].push_back((one.where.empty() ? "" : one.where + ": ") + one.message + " [" + one.code +
                                "]");
   }
-  for (const auto& line : parts_->diagnostics) json["problems"].push_back(line);
+  if (parts_->book.program()) {
+    for (const auto& one : parts_->book.problems())
+      json["problems"].push_back("policy files not in force: " + one.message + " [" + one.code + "]");
+  }
+  for (const auto& line : parts_->book.findings()) json["problems"].push_back(line);
   if (const auto refused = parts_->log.refused()) json["problems"].push_back(refused->message);
   (void)grant->close({.ok = true, .code = "ok"});
   co_return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -297,10 +343,65 @@ asio::awaitable<Result<void>> App::kill_switch(policy::Caller caller, policy::Ki
   co_return result;
 }
 
+asio::awaitable<Result<std::string>> App::questions(policy::Caller caller) {
+  const auto world = parts_->current();
+  auto pending = world->engine->decide(caller, policy::List{});
+  auto verdict = co_await vmware::settled(std::move(pending));
+  auto* grant = std::get_if<policy::Grant<policy::List>>(&verdict);
+  // Whom policy lets see no sandboxes may still be one whom it asks.
+  const auto open = parts_->desk.open_for(caller.who, world->engine->program());
+  if (grant != nullptr) (void)grant->close({.ok = true, .code = "ok"});
+  Json list = Json::array();
+  const auto now = parts_->clock.since_boot();
+  for (const auto& question : open) {
+    list.push_back(
+        {{"id", question.id},
+         {"action", question.action},
+         {"arguments", Json::parse(policy::canonical(question.what))},
+         {"asker", question.asker.principal.text},
+         {"user", question.asker.os_user},
+         {"client", question.asker.client_name},
+         {"rule", question.rule.id},
+         {"where", question.rule.where},
+         {"why", question.reason},
+         {"asks", question.people},
+         {"seconds_left", std::chrono::duration_cast<std::chrono::seconds>(question.until - now).count()}});
+  }
+  co_return Json{{"questions", list}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+asio::awaitable<Result<void>> App::answer(policy::Caller caller, policy::Approve answer,
+                                          std::vector<std::int32_t> ancestors) {
+  const auto world = parts_->current();
+  auto pending = world->engine->decide(caller, std::move(answer));
+  auto verdict = co_await vmware::settled(std::move(pending));
+  if (const auto* denial = std::get_if<policy::Denial>(&verdict)) {
+    co_return policy::fail(denial->code, denial->reason + " (rule " + denial->rule.id + ")");
+  }
+  auto* grant = std::get_if<policy::Grant<policy::Approve>>(&verdict);
+  if (grant == nullptr) co_return policy::fail("ask.no_channel", "policy wants a person to approve this");
+  co_return parts_->desk.answer(std::move(*grant), world->engine->program(), ancestors);
+}
+
 std::shared_ptr<policy::Engine> App::engine() {
   const auto world = parts_->current();
   return {world, world->image_maker ? world->image_maker.get() : world->engine.get()};
 }
+
+PolicyNews App::look_at_policy() { return parts_->renew(PolicyBook::Effort::if_changed); }
+PolicyNews App::reload_policy() { return parts_->renew(PolicyBook::Effort::again); }
+
+bool App::may_be_allowed(const policy::Subject& who, std::string_view action) const {
+  const auto& program = parts_->book.program();
+  const auto* word = policy::action_word(action);
+  if (!program || !parts_->world->problems.empty() || word == nullptr) return true;
+  for (std::size_t i = 0; i < word->actions.size(); ++i) {
+    if (word->actions.test(i) && !program->may_be_allowed(who, i)) return false;
+  }
+  return true;
+}
+
+std::uint64_t App::policy_version() const { return parts_->policy_version; }
 
 asio::awaitable<void> App::sweep() {
   const auto world = parts_->world;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -16,6 +18,9 @@
 #include "vmware/machines.h"
 
 namespace gateway {
+
+// What became of a look at the policy files: nothing new, other rules decide, or files that cannot be used.
+enum class PolicyNews { none, changed, rejected };
 
 // Everything the owner holds, built in one place and passed to constructors; the order of the lines there is
 // the order of the system.
@@ -36,11 +41,25 @@ class App final {
   boost::asio::awaitable<Result<std::string>> status(policy::Caller caller);
   // Decided like any action; then refuses every call and destroys all sandboxes, or lifts that.
   boost::asio::awaitable<Result<void>> kill_switch(policy::Caller caller, policy::KillSwitch::Position);
+  // What rules ask of people just now, as far as it concerns this one: a line of JSON.
+  boost::asio::awaitable<Result<std::string>> questions(policy::Caller caller);
+  // A person's answer; see Desk::answer().
+  boost::asio::awaitable<Result<void>> answer(policy::Caller caller, policy::Approve answer,
+                                              std::vector<std::int32_t> ancestors);
   // For what the owner refuses before it becomes an action.
   void note_refusal(const policy::Caller&, std::string_view what, const policy::Error&);
   // The engine for what the owner itself carries out: images. It lives as long as the pointer does, whatever
   // becomes of the set-up meanwhile.
   std::shared_ptr<policy::Engine> engine();
+
+  // Reads policy files that were changed, or all of them, and puts what they say in force at once.
+  PolicyNews look_at_policy();
+  PolicyNews reload_policy();
+  // Whether any call of this action could be allowed to `who`. While something is wrong with the set-up,
+  // every one could.
+  bool may_be_allowed(const policy::Subject& who, std::string_view action) const;
+  // Counts whatever may change that.
+  std::uint64_t policy_version() const;
 
   // Age limits, orphans, principals that are gone: now and then.
   boost::asio::awaitable<void> sweep();

@@ -27,6 +27,7 @@ policy::Result<audit::Log*> LateLog::open() {
   if (!log_) {
     audit::LogOptions options;
     options.policy = policy_;
+    options.deployment = deployment_;
     auto opened = audit::Log::open(folder_, clock_, std::move(options));
     if (!opened) {
       failed_ = opened.error();

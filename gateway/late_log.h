@@ -15,7 +15,8 @@ namespace gateway {
 class LateLog final : public policy::DecisionSink {
  public:
   // `clock` outlives the log.
-  LateLog(std::string folder, const policy::Clock& clock) : folder_(std::move(folder)), clock_(clock) {}
+  LateLog(std::string folder, const policy::Clock& clock, std::string deployment)
+      : folder_(std::move(folder)), clock_(clock), deployment_(std::move(deployment)) {}
 
   // Digest of the policy in force, for the log's header.
   void set_policy(std::string digest);
@@ -34,6 +35,7 @@ class LateLog final : public policy::DecisionSink {
 
   std::string folder_;
   const policy::Clock& clock_;
+  const std::string deployment_;
   std::string policy_;
   mutable std::mutex mutex_;
   std::optional<policy::Error> failed_;

@@ -28,6 +28,7 @@ class CommandLine {
     app_.set_help_all_flag("--help-all", "Help for every command");
     add_settings();
     add_server();
+    add_approve();
     add_sandbox();
     add_image();
     add_review();
@@ -106,6 +107,19 @@ class CommandLine {
                                   text_ == "on" ? cli::KillSwitchPosition::on : cli::KillSwitchPosition::off);
         });
     kill->add_option("position", text_, "on or off")->required()->check(CLI::IsMember({"on", "off"}));
+  }
+
+  void add_approve() {
+    auto* approve = group("approve", "What rules ask of a person");
+    command(*approve, "list", "What is asked now, with all arguments", [this] {
+      return cli::approve_list(sources_, json_);
+    })->add_flag("--json", json_);
+    auto* allow = command(*approve, "allow", "Say yes, to one call",
+                          [this] { return cli::approve_answer(sources_, text_, cli::ApproveAnswer::allow); });
+    allow->add_option("question", text_, "`ask-...` as `approve list` shows it")->required();
+    auto* deny = command(*approve, "deny", "Say no",
+                         [this] { return cli::approve_answer(sources_, text_, cli::ApproveAnswer::deny); });
+    deny->add_option("question", text_)->required();
   }
 
   void add_sandbox() {

@@ -121,6 +121,9 @@ struct Describe {
   Json operator()(const KillSwitch& a) const {
     return Json(Json::Object{{"position", Json(a.position == KillSwitch::Position::on ? "on" : "off")}});
   }
+  Json operator()(const Approve& a) const {
+    return Json(Json::Object{{"question", Json(a.question)}, {"answer", Json(spelling(a.answer))}});
+  }
   Json operator()(const BuildImage& a) const { return Json(Json::Object{{"name", Json(a.name)}}); }
   Json operator()(const RemoveImage& a) const { return Json(Json::Object{{"name", Json(a.name)}}); }
   Json operator()(const Vmrun& a) const {
@@ -171,6 +174,10 @@ std::string_view spelling(MouseButton button) {
       return "middle";
   }
   return {};
+}
+
+std::string_view spelling(Approve::Answer answer) {
+  return answer == Approve::Answer::allow ? "allow" : "deny";
 }
 
 std::string_view spelling(DestroyCause cause) {

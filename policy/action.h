@@ -142,6 +142,13 @@ struct KillSwitch {
   enum class Position { on, off } position = Position::on;
 };
 
+// A person's answer to what a rule asked. What is approved is done when it is asked for again.
+struct Approve {
+  static constexpr std::string_view kName = "approve";
+  enum class Answer { allow, deny } answer = Answer::deny;
+  std::string question;  // as `ask-…`
+};
+
 struct BuildImage {
   static constexpr std::string_view kName = "image_build";
   std::string name;
@@ -181,12 +188,13 @@ struct Vmrun {
 
 using Action =
     std::variant<Create, List, Run, Start, Check, Stop, CopyIn, FetchOut, PublishOut, Screenshot, Click,
-                 TypeText, PressKey, Extend, Destroy, KillSwitch, BuildImage, RemoveImage, Vmrun>;
+                 TypeText, PressKey, Extend, Destroy, KillSwitch, Approve, BuildImage, RemoveImage, Vmrun>;
 
 // The spellings used in policies, tools and the log.
 std::string_view spelling(Network);
 std::string_view spelling(MouseButton);
 std::string_view spelling(DestroyCause);
+std::string_view spelling(Approve::Answer);
 std::string_view spelling(VmrunVerb);  // as vmrun spells it: `checkToolsState`
 std::optional<Network> network_from(std::string_view);
 std::optional<VmrunVerb> vmrun_verb_from(std::string_view);

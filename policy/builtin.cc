@@ -79,6 +79,10 @@ std::optional<Judgement> builtin_grant(const Request& request) {
       return speak(Effect::allow, "builtin:own-cleanup", "allow");
     }
   }
+  // Whether this person's answer counts is found out by whoever keeps the questions.
+  if (std::holds_alternative<Approve>(request.what) && request.who.transport == Transport::cli) {
+    return speak(Effect::allow, "builtin:people-answer", "allow");
+  }
   if (std::holds_alternative<KillSwitch>(request.what) &&
       (system || request.who.transport == Transport::cli)) {
     return speak(Effect::allow, "builtin:kill-switch", "allow");

@@ -28,12 +28,14 @@ struct File {
   std::string_view name;
   yaml::Node root;
   Tier tier = Tier::user;
+  std::optional<std::int64_t> serial = {};
 };
 
 // The files of one tier and what they share.
 struct TierFiles {
   Scope scope;
   bool named = false;
+  std::optional<std::int64_t> serial;
   std::vector<const File*> files;
   Places places;
   std::vector<std::pair<const File*, ParsedRule>> rules;
@@ -69,6 +71,9 @@ class Compilation {
     if (!found_.has_errors()) {
       set_.name = joined_name();
       set_.digest = digest_of(sources);
+      for (const auto& [which, tier] : tiers_) {
+        compiled.serials.push_back({which, tier.scope.name, tier.serial});
+      }
       compiled.program = std::make_shared<const RuleProgram>(std::move(set_));
     }
     compiled.diagnostics = found_.take();
@@ -97,7 +102,7 @@ class Compilation {
                    "this program reads " + quoted(kLanguage) + ", not " + quoted(*text));
       return false;
     }
-    mapping.integer("serial", 0, std::numeric_limits<std::int64_t>::max());
+    file.serial = mapping.integer("serial", 0, std::numeric_limits<std::int64_t>::max());
     if (const auto* tier = mapping.require("tier"); tier != nullptr) {
       const auto at = mapping.choice("tier", std::span(kTierNames).subspan(1));
       if (at) file.tier = *tier_from(kTierNames[*at + 1]);
@@ -114,6 +119,7 @@ class Compilation {
     auto& tier = tiers_[file.tier];
     tier.files.push_back(&file);
     tier.scope.tier = file.tier;
+    if (file.serial) tier.serial = std::max(tier.serial.value_or(0), *file.serial);
     const Mapping mapping(file.root, "policy", kSections, {file.name, &quiet_});
     const auto report = into(file);
     if (const auto* name = mapping.find("name")) {
@@ -163,6 +169,9 @@ class Compilation {
         compile_subjects(section->value, into(*file), tier.scope);
     }
     set_.tiers.push_back({tier.scope.tier, tier.scope.name, tier.scope.inherit});
+    for (const auto& [name, subject] : tier.scope.subjects) {
+      set_.people.emplace(people_named(tier.scope.tier, name), subject);
+    }
   }
 
   void rules(TierFiles& tier) {

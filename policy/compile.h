@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@ namespace policy {
 
 // Whose rules they are. A tier only narrows what the tiers above it allow.
 enum class Tier { builtin, org, user, project, session };
+inline constexpr std::size_t kTierCount = 5;
 std::string_view spelling(Tier);
 std::optional<Tier> tier_from(std::string_view);
 
@@ -26,8 +28,16 @@ struct Source {
   std::optional<Tier> tier = {};  // where it was found; when set, the file must say the same
 };
 
+// How new the files of a tier say they are; the highest when several say it.
+struct Serial {
+  Tier tier = Tier::user;
+  std::string name;  // the tier's
+  std::optional<std::int64_t> number;
+};
+
 struct Compiled {
   std::shared_ptr<const Program> program;  // null when anything in `diagnostics` is an error
+  std::vector<Serial> serials;             // of all tiers
   std::vector<Diagnostic> diagnostics;     // of all sources, sorted by file and position
 
   // What to refuse calls with when `program` is null: code `config.policy`, the first error in full and how

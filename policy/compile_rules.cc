@@ -121,7 +121,7 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Scope& sc
   rule.why = mapping.text("why").value_or("");
   rule.hint = mapping.text("hint").value_or("");
   if (rule.effect == Effect::ask) {
-    rule.ask_who = mapping.text("who").value_or("user");
+    rule.ask_who = compile_people(mapping.find("who"), scope, into);
     rule.ask_within = mapping.duration("within").value_or(std::chrono::minutes(5));
   } else {
     for (const auto word : {"who", "within"}) {

@@ -81,6 +81,10 @@ bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& in
   return false;
 }
 
+bool only_self_declared(const SubjectIs& subject) {
+  return !subject.clients.empty() && subject.os_users.empty() && subject.uids.empty();
+}
+
 }  // namespace
 
 void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope) {
@@ -147,6 +151,31 @@ const NamedSet* find_set(std::string_view reference, NamedSet::Kind kind, const 
   return &found->second;
 }
 
+std::string people_named(Tier tier, std::string_view subject) {
+  return std::string(spelling(tier)) + ":" + std::string(subject);
+}
+
+std::string compile_people(const yaml::Entry* entry, const Scope& scope, const ReadInto& into) {
+  static constexpr std::string_view kUser = "user";
+  if (entry == nullptr) return std::string(kUser);
+  const auto name = read_text(entry->value, "`who`", into);
+  if (!name || *name == kUser) return std::string(kUser);
+  const auto found = scope.subjects.find(*name);
+  if (found == scope.subjects.end()) {
+    auto names = names_of(scope.subjects);
+    names.push_back(kUser);
+    into.error(
+        "P0112", entry->value.at,
+        "`who` is `user` or a subject, and there is no subject `" + *name + "`" + suggestion(*name, names));
+  } else if (only_self_declared(found->second)) {
+    into.error("P0125", entry->value.at,
+               "subject `" + *name +
+                   "` rests on the name a client gives itself, which cannot approve anything; add `os_user` "
+                   "or `uid`");
+  }
+  return people_named(scope.tier, *name);
+}
+
 std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Scope& scope, SelfDeclared rule,
                                                 const ReadInto& into) {
   const auto names = read_texts(node, "`for`", into);
@@ -164,8 +193,7 @@ std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Sc
       continue;
     }
     const auto& subject = found->second;
-    const bool declared_only = !subject.clients.empty() && subject.os_users.empty() && subject.uids.empty();
-    if (rule == SelfDeclared::refused && declared_only) {
+    if (rule == SelfDeclared::refused && only_self_declared(subject)) {
       into.error("P0125", node.at,
                  "subject `" + name +
                      "` rests on the name a client gives itself, which cannot allow anything; add `os_user` "

@@ -22,6 +22,7 @@ struct Class {
   Durability operator()(const Extend&) const { return Durability::durable; }
   Durability operator()(const Destroy&) const { return Durability::durable; }
   Durability operator()(const KillSwitch&) const { return Durability::durable; }
+  Durability operator()(const Approve&) const { return Durability::durable; }
   Durability operator()(const BuildImage&) const { return Durability::durable; }
   Durability operator()(const RemoveImage&) const { return Durability::durable; }
   Durability operator()(const Vmrun& vmrun) const {

@@ -35,9 +35,10 @@ struct Decision {
   std::string reason;  // for people, may be empty on allow
   std::string hint;    // what to do instead, may be empty
   std::vector<RuleRef> matched;
-  std::vector<std::string> unknown;  // facts that a matcher needed and did not get
-  Sha256 policy;                     // digest of the policy in force
-  std::int64_t micros = 0;           // spent deciding
+  std::vector<std::string> unknown;       // facts that a matcher needed and did not get
+  Sha256 policy;                          // digest of the policy in force
+  std::int64_t micros = 0;                // spent deciding
+  std::optional<Approval> approval = {};  // what made a rule that asks let it pass
 };
 
 // How a decided action ended. `code` is `ok`, `abandoned`, `timeout`, `cancelled`, `running`, or an error

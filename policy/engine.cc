@@ -82,6 +82,8 @@ struct Engine::Door {
   Parts parts;
   std::optional<Error> stopped;
   std::string text_key = random_hex32();  // for digests of typed text in questions to people
+  std::shared_ptr<Standing::Entries> standing = std::make_shared<Standing::Entries>();
+  std::uint64_t last_standing = 0;
 
   explicit Door(Parts given) : parts(std::move(given)) {}
 
@@ -128,7 +130,11 @@ struct Engine::Door {
   };
 
   // Everything but the record. Never throws: what fails inside denies.
-  Judgement judge(Request& request, Proofs& proofs) noexcept;
+  Judgement judge(Request& request, const std::optional<Approval>& approval, Proofs& proofs) noexcept;
+  // What the digest of an action is made of.
+  Sha256 digest_of(const Action& action) const;
+  bool covers(const Approval& approval, const Request& request) const;
+  Judgement judge_again(Request request, const RuleRef& rule) const;
   std::optional<Judgement> own_rules(Request& request) const;
   std::optional<Judgement> enforce(const Request& request, Proofs& proofs);
 
@@ -136,9 +142,14 @@ struct Engine::Door {
 
   template <class A>
   Pending<A> decide(const Caller& caller, A what);
+  // What a person is to be shown; empty unless the answer is to ask.
+  struct Shown {
+    Sha256 action;
+    Json what;
+  };
   template <class A>
   static Verdict<A> verdict(std::unique_ptr<Judged> judged, Judgement judgement, Result<Receipt> recorded,
-                            DecisionSink* sink, const Sha256& action);
+                            DecisionSink* sink, Shown shown);
 };
 
 std::optional<Judgement> Engine::Door::own_rules(Request& request) const {
@@ -174,7 +185,19 @@ std::optional<Judgement> Engine::Door::enforce(const Request& request, Proofs& p
   return std::nullopt;
 }
 
-Judgement Engine::Door::judge(Request& request, Proofs& proofs) noexcept {
+Sha256 Engine::Door::digest_of(const Action& action) const {
+  return sha256(
+      canonical(Json(Json::Object{{"act", Json(name_of(action))}, {"args", describe(action, text_key)}})));
+}
+
+bool Engine::Door::covers(const Approval& approval, const Request& request) const {
+  return parts.clock != nullptr && parts.clock->since_boot() < approval.until &&
+         approval.asker == request.who.principal && approval.policy == digest() &&
+         approval.action == digest_of(request.what);
+}
+
+Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& approval,
+                              Proofs& proofs) noexcept {
   const auto broken = [] {
     return refusal("deny.internal", "internal", "the decision failed inside, and what fails is refused");
   };
@@ -191,6 +214,11 @@ Judgement Engine::Door::judge(Request& request, Proofs& proofs) noexcept {
     } else {
       judgement = refusal("deny.default", "no-policy", "no policy is loaded, so nothing is allowed");
     }
+    // A lowered number belongs to what was shown, so the digest is taken after the program.
+    if (judgement.effect == Effect::ask && approval && covers(*approval, request)) {
+      judgement.effect = Effect::allow;
+      judgement.code = "allow.approved";
+    }
     if (judgement.effect != Effect::allow) return judgement;
     if (auto objected = enforce(request, proofs)) {
       objected->matched = std::move(judgement.matched);
@@ -203,9 +231,21 @@ Judgement Engine::Door::judge(Request& request, Proofs& proofs) noexcept {
   }
 }
 
+// What stands is judged by the rules alone: enforcers look at what is about to begin.
+Judgement Engine::Door::judge_again(Request request, const RuleRef& rule) const {
+  if (const auto* sandbox = sandbox_of(request.what); sandbox != nullptr && parts.inventory != nullptr) {
+    request.sandbox = parts.inventory->find(*sandbox);
+  }
+  auto judgement = parts.program->judge(request, parts.settings);
+  if (judgement.effect == Effect::ask && judgement.rule.id == rule.id && judgement.rule.tier == rule.tier) {
+    judgement.effect = Effect::allow;
+  }
+  return judgement;
+}
+
 template <class A>
 Verdict<A> Engine::Door::verdict(std::unique_ptr<Judged> judged, Judgement judgement,
-                                 Result<Receipt> recorded, DecisionSink* sink, const Sha256& action) {
+                                 Result<Receipt> recorded, DecisionSink* sink, Shown shown) {
   std::optional<Receipt> receipt;
   if (recorded) receipt = std::move(*recorded);
   if (!receipt && judgement.effect != Effect::deny &&
@@ -226,8 +266,15 @@ Verdict<A> Engine::Door::verdict(std::unique_ptr<Judged> judged, Judgement judge
       return Grant<A>(std::move(judged), std::move(ticket));
     }
     case Effect::ask:
-      return Ask{judgement.rule,       judgement.reason, judgement.ask_who,
-                 judgement.ask_within, action,           std::move(receipt)};
+      return Ask{.rule = judgement.rule,
+                 .reason = judgement.reason,
+                 .who = judgement.ask_who,
+                 .within = judgement.ask_within,
+                 .action = shown.action,
+                 .action_name = std::string(name_of(judged->request.what)),
+                 .what = std::move(shown.what),
+                 .policy = judged->policy,
+                 .receipt = std::move(receipt)};
     case Effect::deny:
       break;
   }
@@ -242,7 +289,7 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
 
   auto judged = std::make_unique<Judged>(
       Judged{Request{caller.who, std::nullopt, Action(std::move(what)), caller.id}, {}, digest(), {}, {}});
-  Judgement judgement = judge(judged->request, judged->proofs);
+  Judgement judgement = judge(judged->request, caller.approval, judged->proofs);
   judged->rule = judgement.rule;
 
   Decision decision{judged->request, judgement.effect,  judgement.code,    judgement.rule, judgement.reason,
@@ -251,10 +298,10 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
     decision.micros =
         std::chrono::duration_cast<std::chrono::microseconds>(parts.clock->since_boot() - started).count();
   }
-  Sha256 action;
+  if (judgement.code == "allow.approved") decision.approval = caller.approval;
+  Shown shown;
   if (judgement.effect == Effect::ask) {
-    action = sha256(canonical(Json(Json::Object{{"act", Json(name_of(decision.request.what))},
-                                                {"args", describe(decision.request.what, text_key)}})));
+    shown = {digest_of(decision.request.what), describe(decision.request.what, text_key)};
   }
   const auto durability =
       judgement.effect == Effect::allow ? durability_of(decision.request.what) : Durability::ordered;
@@ -267,10 +314,10 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
   auto parcel = std::make_shared<Parcel>();
   parcel->judged = std::move(judged);
   parcel->judgement = std::move(judgement);
-  const Completion complete = [handover, parcel, action, sink = parts.sink](Result<Receipt> recorded) {
+  const Completion complete = [handover, parcel, shown, sink = parts.sink](Result<Receipt> recorded) {
     if (parcel->opened.exchange(true)) return;  // a log that completes twice changes nothing
     handover->arrive(verdict<A>(std::move(parcel->judged), std::move(parcel->judgement), std::move(recorded),
-                                sink, action));
+                                sink, shown));
   };
   if (parts.sink == nullptr) {
     complete(fail("audit.failed", "there is no log"));
@@ -330,6 +377,9 @@ Pending<Extend> Engine::decide(const Caller& caller, Extend what) {
 Pending<Destroy> Engine::decide(const Caller& caller, Destroy what) {
   return door_->decide(caller, std::move(what));
 }
+Pending<Approve> Engine::decide(const Caller& caller, Approve what) {
+  return door_->decide(caller, std::move(what));
+}
 Pending<KillSwitch> Engine::decide(const Caller& caller, KillSwitch what) {
   return door_->decide(caller, std::move(what));
 }
@@ -344,6 +394,45 @@ Pending<Vmrun> Engine::decide(const Caller& caller, Vmrun what) {
 }
 
 void Engine::refuse_all(std::optional<Error> why) { door_->stopped = std::move(why); }
+
+Standing Engine::stand(const Judged& judged, Standing::Withdrawn withdrawn) {
+  const auto key = ++door_->last_standing;
+  door_->standing->emplace(
+      key, Standing::Entry{judged.request, judged.rule, judged.receipt.seq, std::move(withdrawn)});
+  return {door_->standing, key};
+}
+
+void Engine::put_in_force(std::shared_ptr<const Program> program) {
+  auto& door = *door_;
+  door.parts.program = std::move(program);
+  if (!door.parts.program) return;
+  struct Refused {
+    Standing::Entry entry;
+    Denial denial;
+  };
+  std::vector<Refused> refused;
+  for (auto at = door.standing->begin(); at != door.standing->end();) {
+    const auto judgement = door.judge_again(at->second.request, at->second.rule);
+    if (judgement.effect == Effect::allow) {
+      ++at;
+      continue;
+    }
+    refused.push_back({std::move(at->second), Denial{judgement.code, judgement.rule, judgement.reason,
+                                                     judgement.hint, door.digest(), std::nullopt}});
+    at = door.standing->erase(at);
+  }
+  // Afterwards: whoever is told may let go of other permissions.
+  for (auto& [entry, denial] : refused) {
+    Event event{.act = "grant.withdrawn", .level = "notice", .who = entry.request.who};
+    if (const auto* sandbox = sandbox_of(entry.request.what)) event.sandbox = *sandbox;
+    event.object["action"] = std::string(name_of(entry.request.what));
+    event.object["decision"] = static_cast<std::int64_t>(entry.seq);
+    event.object["code"] = denial.code;
+    event.object["rule"] = denial.rule.id;
+    if (door.parts.sink != nullptr) (void)door.parts.sink->note(event);
+    if (entry.withdrawn) entry.withdrawn(denial);
+  }
+}
 
 const Program* Engine::program() const { return door_->parts.program.get(); }
 

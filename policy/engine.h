@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policy/clock.h"
@@ -11,6 +12,7 @@
 #include "policy/grant.h"
 #include "policy/inventory.h"
 #include "policy/program.h"
+#include "policy/standing.h"
 
 namespace policy {
 
@@ -51,6 +53,7 @@ class Engine final {
   Pending<Extend> decide(const Caller&, Extend);
   Pending<Destroy> decide(const Caller&, Destroy);
   Pending<KillSwitch> decide(const Caller&, KillSwitch);
+  Pending<Approve> decide(const Caller&, Approve);
   Pending<BuildImage> decide(const Caller&, BuildImage);
   Pending<RemoveImage> decide(const Caller&, RemoveImage);
   Pending<Vmrun> decide(const Caller&, Vmrun);
@@ -59,12 +62,22 @@ class Engine final {
   // Used for a configuration that is missing or broken, and for the kill switch.
   void refuse_all(std::optional<Error> why);
 
+  // From now on this program decides. What stands is judged by it at once; what it refuses is withdrawn, with
+  // an event in the log. A permission that a person approved stays while the same rule asks.
+  void put_in_force(std::shared_ptr<const Program>);
+  // Keeps a permission in view for as long as the answer lives; see Standing.
+  template <class A>
+  Standing stand(const Grant<A>& grant, Standing::Withdrawn withdrawn) {
+    return stand(grant.judged(), std::move(withdrawn));
+  }
+
   const Program* program() const;
   // The limits in force, for showing expiry times and caps.
   std::span<const Limit> limits() const;
 
  private:
   struct Door;
+  Standing stand(const Judged&, Standing::Withdrawn);
   std::unique_ptr<Door> door_;
 };
 

@@ -55,7 +55,7 @@ constexpr std::array<FactInfo, kFacts> kTable{{
     {Fact::sandbox_labels, "sandbox.labels", FactKind::labels, kWithSandbox},
 }};
 
-constexpr std::array<ActionWord, 19> kWords{{
+constexpr std::array<ActionWord, 20> kWords{{
     {"any", kAny},
     {Create::kName, set_of<Create>()},
     {List::kName, set_of<List>()},
@@ -73,6 +73,7 @@ constexpr std::array<ActionWord, 19> kWords{{
     {Extend::kName, set_of<Extend>()},
     {Destroy::kName, set_of<Destroy>()},
     {KillSwitch::kName, set_of<KillSwitch>()},
+    {Approve::kName, set_of<Approve>()},
     {BuildImage::kName, set_of<BuildImage>()},
     {RemoveImage::kName, set_of<RemoveImage>()},
 }};

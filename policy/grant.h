@@ -105,9 +105,12 @@ struct Denial {
 struct Ask {
   RuleRef rule;
   std::string reason;
-  std::string who;  // which people count
+  std::string who;  // which people count, as Program::is_one_of() takes it
   std::chrono::seconds within{};
   Sha256 action;  // what exactly is asked
+  std::string action_name;
+  Json what;      // the same for people: describe() of the action
+  Sha256 policy;  // of the policy that asks
   std::optional<Receipt> receipt;
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/decision.h"
@@ -21,7 +22,7 @@ struct Judgement {
   std::string hint;
   std::vector<RuleRef> matched;
   std::vector<std::string> unknown;
-  std::string ask_who;
+  std::string ask_who;  // `user`, or `<tier>:<subject>`
   std::chrono::seconds ask_within{};
 };
 
@@ -32,6 +33,13 @@ class Program {
   virtual ~Program() = default;
   // Judges `request.what`, and lowers numbers in it where a rule clamps them (`clamp: { timeout: 10m }`).
   virtual Judgement judge(Request& request, const Facts& settings) const = 0;
+  // Whether there is any call of this action, whatever its arguments and its sandbox, that is not refused for
+  // `who`. `action` is the alternative of Action. A call that judge() lets through is never denied here.
+  // Settings count as unknown: what one switches off is refused with a text that says so.
+  virtual bool may_be_allowed(const Subject& who, std::size_t action) const = 0;
+  // Whether `who` is one of those that an ask rule's `who` means; `people` is Judgement::ask_who. Nobody is
+  // one of people that no policy describes.
+  virtual bool is_one_of(const Subject& who, std::string_view people) const = 0;
   virtual std::span<const Limit> limits() const = 0;
   virtual Sha256 digest() const = 0;
   virtual const std::string& name() const = 0;

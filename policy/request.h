@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "policy/action.h"
+#include "policy/digest.h"
 #include "policy/ids.h"
 
 namespace policy {
@@ -51,10 +52,22 @@ struct Correlation {
 using FactValue = std::variant<bool, std::int64_t, std::string>;
 using Facts = std::map<std::string, FactValue, std::less<>>;
 
+// A person's yes to one action: this one, of this principal, under this policy, until then. Whoever keeps
+// approvals gives each to one decision and no second.
+struct Approval {
+  std::string id;                    // as the question was called: `ask-…`
+  Sha256 action;                     // Ask::action of what the person was shown
+  Sha256 policy;                     // digest of the policy that asked
+  PrincipalId asker;                 // for whom
+  std::chrono::nanoseconds until{};  // since boot
+  PrincipalId by;                    // the person
+};
+
 // Who wants to do it, and on whose behalf: what a caller of the engine brings beside the action.
 struct Caller {
   Subject who;
   Correlation id;
+  std::optional<Approval> approval = {};
 };
 
 // The whole question, as the engine puts it together: facts come from the inventory and the settings.

@@ -9,8 +9,6 @@
 namespace policy {
 namespace {
 
-constexpr std::size_t kTiers = 5;
-
 std::string code_of(Effect effect) {
   switch (effect) {
     case Effect::allow:
@@ -51,7 +49,7 @@ struct Spoken {
   const Rule* deny = nullptr;
   const Rule* ask = nullptr;
   const Rule* allow = nullptr;
-  std::array<bool, kTiers> heard{};  // tiers of which a rule spoke
+  std::array<bool, kTierCount> heard{};  // tiers of which a rule spoke
 
   void hear(const Rule& rule) {
     heard[static_cast<std::size_t>(rule.tier)] = true;
@@ -133,6 +131,16 @@ Judgement RuleProgram::judge(const Question& question, Clamp& clamp) const {
         "rule `" + speaker->ref.id + "` refuses `" + std::string(name_of(question.request.what)) + "`";
   }
   return judgement;
+}
+
+bool RuleProgram::is_one_of(const Subject& who, std::string_view people) const {
+  const auto described = set_.people.find(people);
+  if (described == set_.people.end()) return false;
+  const Request request{who, std::nullopt, List{}, Correlation{CallId::random(), {}, std::nullopt}};
+  const Facts nothing;
+  Gaps gaps;
+  return evaluate(Condition{described->second}, Question{request, nothing, {}}, Tri::unknown, gaps) ==
+         Tri::yes;
 }
 
 void RuleProgram::explain_default(const Question& question, const TierStance* silent,

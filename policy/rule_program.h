@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/rule.h"
@@ -31,6 +33,8 @@ struct RuleSet {
   std::vector<Rule> rules;
   std::vector<VmrunRefusal> vmrun;
   std::vector<Limit> limits;
+  // Whom `who:` of ask rules names, as `<tier>:<name>`.
+  std::map<std::string, SubjectIs, std::less<>> people;
   std::string name;
   Sha256 digest;
 };
@@ -42,6 +46,8 @@ class RuleProgram final : public Program {
   explicit RuleProgram(RuleSet);
 
   Judgement judge(Request& request, const Facts& settings) const override;
+  bool may_be_allowed(const Subject& who, std::size_t action) const override;
+  bool is_one_of(const Subject& who, std::string_view people) const override;
   std::span<const Limit> limits() const override { return set_.limits; }
   Sha256 digest() const override { return set_.digest; }
   const std::string& name() const override { return set_.name; }

@@ -184,6 +184,7 @@ std::vector<Action> actions_of(std::string_view call, Position at, const yaml::N
   if (call == Extend::kName) return {Extend{box, say.duration(Fact::by, std::nullopt)}};
   if (call == Destroy::kName) return {Destroy{box, say.word<DestroyCause>(Fact::cause)}};
   if (call == KillSwitch::kName) return {KillSwitch{}};
+  if (call == Approve::kName) return {Approve{Approve::Answer::allow, "ask-1"}};
   if (call == BuildImage::kName) return {BuildImage{say.text(Fact::name)}};
   if (call == RemoveImage::kName) return {RemoveImage{say.text(Fact::name)}};
   if (call == Vmrun::kName) {

@@ -7,10 +7,10 @@
 #include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
 
+#include "gateway/approval/asking.h"
 #include "gateway/call/copies.h"
 #include "gateway/tools/encode.h"
 #include "gateway/tools/table.h"
-#include "vmware/settled.h"
 
 namespace gateway {
 namespace asio = boost::asio;
@@ -38,10 +38,10 @@ struct Calls::Work {
   // Decides `action`; a grant goes to `act`, anything else becomes the result.
   template <class A, class Act>
   static Answer decided(Work work, A action, Act act) {
-    auto pending = work.parts.engine->decide(work.caller, std::move(action));
-    auto verdict = co_await vmware::settled(std::move(pending));
-    if (const auto* denial = std::get_if<policy::Denial>(&verdict)) co_return tools::refused(*denial);
-    if (const auto* ask = std::get_if<policy::Ask>(&verdict)) co_return tools::refused(*ask);
+    const Asking asking{work.parts.engine, work.parts.desk, work.parts.max_wait};
+    auto deciding = decide(asking, work.caller, std::move(action), work.stop);
+    auto verdict = co_await std::move(deciding);
+    if (auto* refused = std::get_if<ToolResult>(&verdict)) co_return std::move(*refused);
     auto grant = std::move(*std::get_if<policy::Grant<A>>(&verdict));
     if (work.parts.machines == nullptr) {
       (void)grant.close({.ok = false, .code = work.parts.closed.code});

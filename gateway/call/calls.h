@@ -18,6 +18,7 @@
 namespace gateway {
 
 class Copies;
+class Desk;
 
 // One tool call from its words to its result: decode, decide, act. The same for every transport.
 class Calls final {
@@ -26,6 +27,7 @@ class Calls final {
     policy::Engine* engine = nullptr;  // all outlive this
     vmware::Machines* machines = nullptr;
     Copies* copies = nullptr;
+    Desk* desk = nullptr;
     const policy::Clock* clock = nullptr;
     policy::DecisionSink* sink = nullptr;
     std::chrono::milliseconds max_wait{45'000};

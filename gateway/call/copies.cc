@@ -1,5 +1,7 @@
 #include "gateway/call/copies.h"
 
+#include "gateway/approval/asking.h"
+
 #include <chrono>
 #include <functional>
 #include <utility>
@@ -16,7 +18,6 @@
 #include "enforcers/path_jail/survey.h"
 #include "gateway/call/staged.h"
 #include "gateway/tools/encode.h"
-#include "vmware/settled.h"
 
 namespace gateway {
 namespace asio = boost::asio;
@@ -98,10 +99,10 @@ Answer Copies::in(tools::CopyIn what, policy::Caller caller, std::stop_token sto
   const auto tree = std::make_shared<const enforcers::SurveyedTree>(std::move(*surveyed));
 
   policy::CopyIn action{what.sandbox, what.host_path, what.guest_path, tree->survey};
-  auto pending = parts_.engine->decide(caller, std::move(action));
-  auto verdict = co_await vmware::settled(std::move(pending));
-  if (const auto* denial = std::get_if<policy::Denial>(&verdict)) co_return tools::refused(*denial);
-  if (const auto* ask = std::get_if<policy::Ask>(&verdict)) co_return tools::refused(*ask);
+  const Asking asking{parts_.engine, parts_.desk, parts_.max_wait};
+  auto deciding = decide(asking, caller, std::move(action), stop);
+  auto verdict = co_await std::move(deciding);
+  if (auto* refused = std::get_if<mcp::ToolResult>(&verdict)) co_return std::move(*refused);
   auto grant = std::move(*std::get_if<policy::Grant<policy::CopyIn>>(&verdict));
 
   auto made = Staged::make(parts_.staging);
@@ -135,10 +136,10 @@ Answer Copies::in(tools::CopyIn what, policy::Caller caller, std::stop_token sto
 }
 
 Answer Copies::out(policy::FetchOut what, policy::Caller caller, std::stop_token stop) {
-  auto pending = parts_.engine->decide(caller, what);
-  auto verdict = co_await vmware::settled(std::move(pending));
-  if (const auto* denial = std::get_if<policy::Denial>(&verdict)) co_return tools::refused(*denial);
-  if (const auto* ask = std::get_if<policy::Ask>(&verdict)) co_return tools::refused(*ask);
+  const Asking asking{parts_.engine, parts_.desk, parts_.max_wait};
+  auto deciding = decide(asking, caller, what, stop);
+  auto verdict = co_await std::move(deciding);
+  if (auto* refused = std::get_if<mcp::ToolResult>(&verdict)) co_return std::move(*refused);
   auto grant = std::move(*std::get_if<policy::Grant<policy::FetchOut>>(&verdict));
   const auto* found = grant.proof<enforcers::FetchProof>();
   if (found == nullptr) {
@@ -174,10 +175,9 @@ Answer Copies::out(policy::FetchOut what, policy::Caller caller, std::stop_token
 
   // Second half: what it turned out to be is judged again before anybody can see it.
   policy::PublishOut action{what.sandbox, what.guest_path, what.host_path, accepted->survey};
-  auto publishing = parts_.engine->decide(cause, std::move(action));
-  auto judged = co_await vmware::settled(std::move(publishing));
-  if (const auto* denial = std::get_if<policy::Denial>(&judged)) co_return tools::refused(*denial);
-  if (const auto* ask = std::get_if<policy::Ask>(&judged)) co_return tools::refused(*ask);
+  auto publishing = decide(asking, cause, std::move(action), stop);
+  auto judged = co_await std::move(publishing);
+  if (auto* refused = std::get_if<mcp::ToolResult>(&judged)) co_return std::move(*refused);
   auto allowed = std::move(*std::get_if<policy::Grant<policy::PublishOut>>(&judged));
   const auto* place = allowed.proof<enforcers::PublishProof>();
   const std::string root = place != nullptr ? place->jail().root() : std::string();

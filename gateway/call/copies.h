@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -20,6 +21,8 @@ class thread_pool;
 
 namespace gateway {
 
+class Desk;
+
 using policy::Result;
 
 // Joins jail, archive and the machines' byte streams to a copy. Disk work runs on a pool of its own.
@@ -29,6 +32,8 @@ class Copies final {
     policy::Engine* engine = nullptr;  // these outlive this
     vmware::Machines* machines = nullptr;
     policy::DecisionSink* sink = nullptr;
+    Desk* desk = nullptr;
+    std::chrono::milliseconds max_wait{};  // for a person's answer
     std::shared_ptr<const enforcers::Jails> transfers;
     std::string staging;  // private folder for bytes on their way; emptied at start
   };

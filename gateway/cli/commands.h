@@ -24,6 +24,10 @@ int status(const Sources&, bool json);
 enum class DoctorForm { text, json };
 enum class DoctorDepth { whole, quick };
 int doctor(const Sources&, DoctorForm, DoctorDepth);
+int approve_list(const Sources&, bool json);
+enum class ApproveAnswer { allow, deny };
+int approve_answer(const Sources&, const std::string& question, ApproveAnswer);
+
 enum class KillSwitchPosition { on, off };
 int kill_switch(const Sources&, KillSwitchPosition);
 

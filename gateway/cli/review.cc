@@ -8,6 +8,7 @@
 #include "gateway/cli/commands.h"
 #include "gateway/settings/field.h"
 #include "gateway/settings/folder.h"
+#include "gateway/setup/policy_files.h"
 #include "gateway/setup/setup.h"
 #include "gateway/tools/table.h"
 #include "policy/compile.h"

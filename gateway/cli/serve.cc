@@ -33,7 +33,7 @@ int serve_refusing(const policy::Error& why, Descriptor in, Descriptor out) {
   };
   const auto connection = std::make_shared<Connection>(Connection::Parts{
       context.get_executor(), std::make_unique<Pipe>(context.get_executor(), std::move(in), std::move(out)),
-      policy::Subject{}, session_parts(clock), refuse});
+      policy::Subject{}, session_parts(clock, everything_offered()), refuse});
   asio::co_spawn(context, connection->serve(), asio::detached);
   context.run();
   return 0;

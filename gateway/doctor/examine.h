@@ -9,6 +9,7 @@
 #include "gateway/doctor/program.h"
 #include "gateway/doctor/report.h"
 #include "gateway/settings/settings.h"
+#include "gateway/setup/policy_files.h"
 #include "gateway/setup/setup.h"
 
 namespace gateway::doctor {

@@ -107,6 +107,7 @@ struct Session::State {
   std::string server_info;           // JSON
   std::string modern_head;           // first members of every modern result, with a comma behind
   std::optional<ClientInfo> legacy;  // set by `initialize`
+  std::string listed;                // what a legacy client was last told of the tools
   std::map<CallHandle, Call> calls;
   std::map<RequestId, CallHandle> by_id;  // not cancelled
   std::uint64_t last_handle = 0;
@@ -141,8 +142,9 @@ struct Session::State {
     body += '}';
     return Answer{result_line(id, body), 0};
   }
-  std::string introduction() const {
-    std::string members = R"("capabilities":{"tools":{}})";
+  std::string introduction(Era era) const {
+    std::string members = era == Era::legacy ? R"("capabilities":{"tools":{"listChanged":true}})"
+                                             : R"("capabilities":{"tools":{}})";
     if (!parts.instructions.empty()) members += R"(,"instructions":)" + json_string(parts.instructions);
     return members;
   }
@@ -221,7 +223,7 @@ Fed Session::State::initialize(const Request& asked, const ClientInfo&) {
                       std::string(chosen), Era::legacy};
   return answer(asked.id, Era::legacy,
                 R"("protocolVersion":)" + json_string(chosen) + R"(,"serverInfo":)" + server_info + "," +
-                    introduction());
+                    introduction(Era::legacy));
 }
 
 Fed Session::State::ping(const Request& asked, const ClientInfo&) {
@@ -230,7 +232,7 @@ Fed Session::State::ping(const Request& asked, const ClientInfo&) {
 
 Fed Session::State::discover(const Request& asked, const ClientInfo&) {
   return answer(asked.id, Era::modern,
-                R"("supportedVersions":)" + string_array(kModernRevisions) + "," + introduction() +
+                R"("supportedVersions":)" + string_array(kModernRevisions) + "," + introduction(Era::modern) +
                     R"(,"ttlMs":)" + std::to_string(kDiscoverTtlMs) + R"(,"cacheScope":"private")");
 }
 
@@ -239,7 +241,9 @@ Fed Session::State::tools_list(const Request& asked, const ClientInfo& client) {
   if (cursor != nullptr && !cursor->is_null()) {
     return refuse(asked.id, {code::kInvalidParams, "unknown cursor; the list has one page"});
   }
-  std::string members = R"("tools":)" + parts.tools().list;
+  const auto& list = parts.tools().list;
+  if (client.era == Era::legacy) listed = list;
+  std::string members = R"("tools":)" + list;
   if (client.era == Era::modern) {
     members += R"(,"ttlMs":)" + std::to_string(kListTtlMs) + R"(,"cacheScope":"private")";
   }
@@ -344,6 +348,13 @@ std::string Session::progress(CallHandle handle, int done, int total, std::strin
   if (state_->parts.clock->since_boot() - call.began < kQuietTime) return {};
   call.sent = done;
   return progress_line(call.token, done, total, message);
+}
+
+std::string Session::tools_changed() {
+  const auto& list = state_->parts.tools().list;
+  if (state_->listed.empty() || state_->listed == list) return {};
+  state_->listed = list;
+  return R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})";
 }
 
 std::vector<CallHandle> Session::in_flight() const {

@@ -93,6 +93,10 @@ class Session final {
   // `done` is not more than what was last sent.
   std::string progress(CallHandle, int done, int total, std::string_view message);
 
+  // A notification that tools/list would answer something else than it did; empty when it would not, when
+  // nobody asked for it yet, or in the modern era, where clients ask again by themselves.
+  std::string tools_changed();
+
   // Calls not yet completed, cancelled ones included.
   std::vector<CallHandle> in_flight() const;
   // What `initialize` told; empty before it and in the modern era.

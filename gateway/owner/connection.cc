@@ -105,6 +105,8 @@ asio::awaitable<void> Connection::serve() {
   state->parts.pipe->close();
 }
 
+void Connection::tools_changed() { state_->send(state_->session.tools_changed()); }
+
 void Connection::close() { state_->parts.pipe->close(); }
 
 }  // namespace gateway

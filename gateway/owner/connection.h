@@ -40,6 +40,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<void> serve();
   // From outside: the owner stops, or the client's process is gone.
   void close();
+  // Tells the client when other tools are offered now.
+  void tools_changed();
 
   static constexpr std::chrono::milliseconds kGrace{1500};
 

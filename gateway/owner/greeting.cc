@@ -10,7 +10,7 @@
 namespace gateway {
 namespace {
 
-constexpr std::array<std::pair<Hello::Kind, std::string_view>, 8> kKinds{{
+constexpr std::array<std::pair<Hello::Kind, std::string_view>, 11> kKinds{{
     {Hello::Kind::serve, "serve"},
     {Hello::Kind::cli, "cli"},
     {Hello::Kind::status, "status"},
@@ -18,6 +18,9 @@ constexpr std::array<std::pair<Hello::Kind, std::string_view>, 8> kKinds{{
     {Hello::Kind::kill_switch_off, "kill_switch_off"},
     {Hello::Kind::image_build, "image_build"},
     {Hello::Kind::image_remove, "image_remove"},
+    {Hello::Kind::questions, "questions"},
+    {Hello::Kind::answer_allow, "answer_allow"},
+    {Hello::Kind::answer_deny, "answer_deny"},
     {Hello::Kind::stop, "stop"},
 }};
 

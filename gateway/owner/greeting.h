@@ -20,11 +20,14 @@ struct Hello {
     kill_switch_off,
     image_build,
     image_remove,
+    questions,
+    answer_allow,
+    answer_deny,
     stop
   } kind = Kind::serve;
   std::string version;       // of the program that connects; must be the owner's
   std::string settings;      // digest of its settings, hex
-  std::string name = {};     // of the image, for image_build and image_remove
+  std::string name = {};     // of the image or the question
   std::string options = {};  // for image_build: the builder's options, as a JSON array of words
 
   std::string encode() const;

@@ -20,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gateway/app.h"
+#include "gateway/approval/ancestry.h"
 #include "gateway/image/images.h"
 #include "gateway/net/unix_socket.h"
 #include "gateway/owner/connection.h"
@@ -37,6 +38,8 @@ using Socket = asio::local::stream_protocol::socket;
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds kGreetingTime{5};
 constexpr std::chrono::seconds kSweep{5};
+constexpr std::chrono::seconds kPolicyWatch{1};
+constexpr std::size_t kMaxQuestionId = 64;
 constexpr std::size_t kMaxConnections = 200;
 constexpr std::size_t kMaxConnectionsOfUser = 50;  // of the service
 
@@ -48,7 +51,9 @@ class Owner final {
         app_(context.get_executor(), settings_),
         acceptor_(context, asio::local::stream_protocol(), listening.release()),
         signals_(context, SIGTERM, SIGINT),
+        reload_(context, SIGHUP),
         sweep_(context),
+        watch_(context),
         idle_since_(std::chrono::steady_clock::now()) {}
 
   void start() {
@@ -57,6 +62,8 @@ class Owner final {
     });
     asio::co_spawn(context_, accept(), asio::detached);
     asio::co_spawn(context_, sweep(), asio::detached);
+    asio::co_spawn(context_, reload_on_signal(), asio::detached);
+    asio::co_spawn(context_, watch_policy(), asio::detached);
   }
 
  private:
@@ -107,17 +114,29 @@ class Owner final {
 
   bool is_service() const { return settings_.deployment == Deployment::service; }
 
-  // Personal: only our own user. The service: whom the socket's group lets in, but never our own user, as
-  // which machines run that a guest may have broken out into.
-  bool may_connect(const Peer& peer) const { return (peer.uid == own_user()) != is_service(); }
+  // Personal: only our own user, and root with an answer to a question. The service: whom the socket's group
+  // lets in, but never our own user, as which machines run that a guest may have broken out into.
+  bool may_connect(const Peer& peer) const {
+    return (peer.uid == own_user()) != is_service() || (!is_service() && peer.uid == 0);
+  }
 
   // What concerns every user is for the computer's administrator; a personal owner has one user.
   std::optional<policy::Error> not_for(const Peer& peer, Hello::Kind kind) const {
-    if (!is_service()) return std::nullopt;
+    const bool answers = kind == Hello::Kind::questions || kind == Hello::Kind::answer_allow ||
+                         kind == Hello::Kind::answer_deny;
+    if (!is_service()) {
+      if (answers || peer.uid == own_user()) return std::nullopt;
+      return policy::Error{
+          "owner.foreign",
+          "this is the owner process of another user, from whom only questions are answered"};
+    }
     switch (kind) {
       case Hello::Kind::serve:
       case Hello::Kind::cli:
       case Hello::Kind::status:
+      case Hello::Kind::questions:
+      case Hello::Kind::answer_allow:
+      case Hello::Kind::answer_deny:
         return std::nullopt;
       case Hello::Kind::kill_switch_on:
       case Hello::Kind::kill_switch_off:
@@ -209,6 +228,23 @@ class Owner final {
         answer_result(*socket, done);
         break;
       }
+      case Hello::Kind::questions: {
+        policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
+        const auto text = co_await app_.questions(caller);
+        if (text) answer_line(*socket, *text);
+        break;
+      }
+      case Hello::Kind::answer_allow:
+      case Hello::Kind::answer_deny: {
+        policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
+        const auto said = hello.kind == Hello::Kind::answer_allow ? policy::Approve::Answer::allow
+                                                                  : policy::Approve::Answer::deny;
+        policy::Approve approve{said, hello.name.substr(0, kMaxQuestionId)};
+        auto answering = app_.answer(caller, std::move(approve), ancestors_of(peer.pid));
+        const auto done = co_await std::move(answering);
+        answer_result(*socket, done);
+        break;
+      }
       case Hello::Kind::stop:
         answer(*socket, {{"ok", true}});
         stop();
@@ -246,8 +282,12 @@ class Owner final {
     parts.pipe = std::make_unique<Pipe>(context_.get_executor(), std::move(in), std::move(out));
     parts.subject = subject;
     parts.early = std::move(early);
-    parts.session = subject.transport == policy::Transport::cli ? command_session_parts(app_.clock())
-                                                                : session_parts(app_.clock());
+    Offering offering{
+        [this, subject](const tools::Tool& tool) { return app_.may_be_allowed(subject, tool.action); },
+        [this] { return app_.policy_version(); }};
+    parts.session = subject.transport == policy::Transport::cli
+                        ? command_session_parts(app_.clock())
+                        : session_parts(app_.clock(), std::move(offering));
     parts.call = [this, mismatch](std::string tool, mcp::JsonPtr arguments, policy::Caller caller,
                                   vmware::Progress progress, std::stop_token stop) {
       return app_.call(std::move(tool), std::move(arguments), std::move(caller), std::move(progress),
@@ -275,6 +315,28 @@ class Owner final {
     if (const auto connection = weak.lock()) connection->close();
   }
 
+  asio::awaitable<void> reload_on_signal() {
+    while (!stopping_) {
+      auto got = co_await reload_.async_wait(kToken);
+      if (std::get<0>(got)) break;
+      tell(app_.reload_policy());
+    }
+  }
+
+  asio::awaitable<void> watch_policy() {
+    while (!stopping_) {
+      watch_.expires_after(kPolicyWatch);
+      auto waited = co_await watch_.async_wait(kToken);
+      if (std::get<0>(waited)) break;
+      tell(app_.look_at_policy());
+    }
+  }
+
+  void tell(PolicyNews news) {
+    if (news != PolicyNews::changed) return;
+    for (const auto& [key, connection] : connections_) connection->tools_changed();
+  }
+
   asio::awaitable<void> sweep() {
     while (!stopping_) {
       co_await app_.sweep();
@@ -297,7 +359,9 @@ class Owner final {
     boost::system::error_code ignored;
     acceptor_.close(ignored);
     signals_.cancel(ignored);
+    reload_.cancel(ignored);
     sweep_.cancel();
+    watch_.cancel();
     for (const auto& [key, connection] : connections_) connection->close();
     asio::co_spawn(context_, finish(), asio::detached);
   }
@@ -331,7 +395,9 @@ class Owner final {
   App app_;
   asio::local::stream_protocol::acceptor acceptor_;
   asio::signal_set signals_;
+  asio::signal_set reload_;
   asio::steady_timer sweep_;
+  asio::steady_timer watch_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   std::map<std::uint32_t, std::size_t> users_;  // connections of each
   std::uint64_t last_connection_ = 0;

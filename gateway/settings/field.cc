@@ -141,15 +141,17 @@ const Field kFields[] = {
     {"audit_dir", "", "path", "<state_dir>/audit", "Where the audit log is written.",
      [](Settings& s, Text t) { return path_into(s.audit_dir, t); }},
     {"policy", "", "list", "the built-in default (policies/default.yaml)",
-     "Policy files. /etc/sallyport/policy.d/*.yaml is loaded above them, always. In the environment and on "
-     "the "
-     "command line, names are joined by `:`.",
+     "Policy files, and folders of *.yaml files; the word `default` stands for the built-in default, so that "
+     "rules can be added to it. /etc/sallyport/policy.d/*.yaml is loaded above them, always. In the "
+     "environment and on the command line, names are joined by `:`.",
      [](Settings& s, Text t) -> Result<void> {
        std::vector<std::string> files;
        while (true) {
          const auto colon = t.find(':');
-         std::string path;
-         if (auto ok = path_into(path, t.substr(0, colon)); !ok) return ok;
+         std::string path(kDefaultPolicy);
+         if (t.substr(0, colon) != kDefaultPolicy) {
+           if (auto ok = path_into(path, t.substr(0, colon)); !ok) return ok;
+         }
          files.push_back(std::move(path));
          if (colon == Text::npos) break;
          t.remove_prefix(colon + 1);

@@ -55,13 +55,16 @@ Result<void> make_shared_folder(const std::string& path, std::uint32_t user);
 Result<void> make_exchange_folder(const std::string& path);
 Result<void> write_exchange_file(const std::string& path, std::string_view bytes);
 
+// Changes with every change of the file: its inode, size and times; empty when there is none.
+std::string look_of_file(const std::string& path);
 bool is_there(const std::string& path);  // under this name is something, a link that leads nowhere included
 // Bytes that an ordinary user may still write on the disk of an existing folder.
 Result<std::uint64_t> free_bytes(const std::string& folder);
 // The number of a group by its name, or the number itself. Code: group.unknown.
 Result<std::uint32_t> group_number(const std::string& name);
 
-std::string own_executable();  // absolute path of the running program
-std::string home_folder();     // $HOME, or the account's; empty when there is none
+std::string own_executable();             // absolute path of the running program
+std::string home_folder();                // $HOME, or the account's; empty when there is none
+std::string home_of(std::uint32_t user);  // as the account says; empty when there is none
 
 }  // namespace gateway

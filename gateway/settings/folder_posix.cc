@@ -139,6 +139,16 @@ bool is_regular_file(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
+std::string look_of_file(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  const auto time = [](const timespec& at) {
+    return std::to_string(at.tv_sec) + "." + std::to_string(at.tv_nsec);
+  };
+  return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + " " +
+         std::to_string(status.st_size) + " " + time(status.st_mtim) + " " + time(status.st_ctim);
+}
+
 bool is_folder(const std::string& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
@@ -189,16 +199,20 @@ std::string own_executable() {
   return error ? std::string() : path.string();
 }
 
-std::string home_folder() {
-  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') return home;
+std::string home_of(std::uint32_t user) {
   passwd entry{};
   passwd* found = nullptr;
   std::string buffer(16384, '\0');
-  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr &&
+  if (::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr &&
       found->pw_dir != nullptr && found->pw_dir[0] == '/') {
     return found->pw_dir;
   }
   return {};
+}
+
+std::string home_folder() {
+  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') return home;
+  return home_of(::geteuid());
 }
 
 }  // namespace gateway

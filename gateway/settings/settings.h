@@ -36,6 +36,9 @@ enum class Switch { off, on };
 // owner of this user's own; or that of the service, or none.
 enum class Deployment { automatic, personal, service };
 
+// What stands for the built-in policy among policy files.
+inline constexpr char kDefaultPolicy[] = "default";
+
 // Where the service listens, and what it reads.
 inline constexpr char kServiceSocket[] = "/run/sallyport/owner.sock";
 inline constexpr char kServiceSettings[] = "/etc/sallyport/sallyport.yaml";
@@ -58,7 +61,7 @@ struct Settings {
   std::string transfer_dir;  // empty: ~/sallyport-transfer; of the service, the folder of each user's own
   std::string state_dir;
   std::string audit_dir;              // empty: <state_dir>/audit
-  std::vector<std::string> policies;  // empty: the built-in default
+  std::vector<std::string> policies;  // files, folders, or kDefaultPolicy; empty: the built-in default
   std::int64_t max_sandboxes = 3;
   std::chrono::seconds max_age{std::chrono::hours(2)};
   std::chrono::seconds boot_timeout{180};

@@ -9,13 +9,13 @@
 #include "gateway/mcp/json_reader.h"
 #include "gateway/owner/child.h"
 #include "gateway/settings/folder.h"
+#include "gateway/setup/policy_files.h"
 
 extern char** environ;
 
 namespace gateway {
 namespace {
 
-constexpr std::size_t kMaxPolicy = std::size_t{1} << 20;
 constexpr char kVmwareVmrun[] = "/usr/bin/vmrun";
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -149,7 +149,9 @@ class Look {
         {"this program", own_executable()},
         {"the image builder", image_recipe()},
         {"the system's policies", std::string(kSystemPolicies) + "/x"}};
-    for (const auto& file : settings_.policies) files.emplace_back("a policy file", file);
+    for (const auto& file : settings_.policies) {
+      if (file != kDefaultPolicy) files.emplace_back("a policy file", is_folder(file) ? file + "/x" : file);
+    }
     for (const auto& file : settings_.config_files) files.emplace_back("the settings file", file);
     if (!settings_.guest_password_file.empty())
       files.emplace_back("the password file", settings_.guest_password_file);
@@ -193,28 +195,6 @@ class Look {
 }  // namespace
 
 Setup look_around(const Settings& settings) { return Look(settings).take(); }
-
-PolicyFiles read_policies(const Settings& settings, const std::string& system_folder, std::uint32_t trusted) {
-  PolicyFiles files;
-  const auto add = [&](const std::string& path, std::optional<policy::Tier> tier) {
-    auto text = read_small_file(path, kMaxPolicy);
-    if (text) {
-      files.sources.push_back({path.substr(path.rfind('/') + 1), std::move(*text), tier});
-    } else {
-      files.problems.push_back(text.error());
-    }
-  };
-  if (const auto found = trusted_files_below(system_folder, ".yaml", trusted)) {
-    for (const auto& path : *found) add(path, policy::Tier::org);
-  } else {
-    files.problems.push_back(found.error());
-  }
-  for (const auto& path : settings.policies) add(path, std::nullopt);
-  if (settings.policies.empty()) {
-    files.sources.push_back({"default.yaml", std::string(policy::default_policy_text()), std::nullopt});
-  }
-  return files;
-}
 
 policy::Error as_one(const std::vector<policy::Error>& problems) {
   if (problems.empty()) return {};

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/approval/desk.h"
 #include "gateway/mcp/tool_result.h"
 #include "gateway/tools/decoded.h"
 #include "policy/grant.h"
@@ -59,7 +60,8 @@ ToolResult extended(const vmware::SandboxInfo&, Now);
 // Refusals and failures: results with isError, a stable code, and what to do instead. Reasons and messages
 // are shown to the caller, so they hold no host path, secret or guest output.
 ToolResult refused(const policy::Denial&);
-ToolResult refused(const policy::Ask&);
+// A rule asks a person, and there is no answer, or another one than yes.
+ToolResult unanswered(const policy::Ask&, const Desk::Reply&);
 ToolResult failed(const policy::Error&);
 // As failed(), naming the argument from Error::where.
 ToolResult bad_argument(const policy::Error&);

@@ -129,19 +129,53 @@ ToolResult refused(const policy::Denial& denial) {
   return error(std::move(structured), std::move(text));
 }
 
-ToolResult refused(const policy::Ask& ask) {
-  const std::string hint = "tell the user that this needs " +
-                           (ask.who.empty() ? std::string("a person's") : ask.who + "'s") +
-                           " approval, then call again with the same arguments";
-  auto structured = facts("ask", "approval.needed", ask.reason, hint);
+namespace {
+
+struct Unanswered {
+  std::string_view decision, code, says, hint;
+};
+
+Unanswered told_of(Desk::Reply::Kind kind) {
+  using Kind = Desk::Reply::Kind;
+  switch (kind) {
+    case Kind::denied:
+      return {"deny", "approval.denied", "Refused: a person was asked and said no",
+              "do something else; the same call is not asked about again for a while"};
+    case Kind::expired:
+      return {"deny", "approval.expired",
+              "Not done: nobody answered in time, or the policy was changed meanwhile",
+              "call again to ask anew"};
+    case Kind::too_many:
+      return {"deny", "approval.too_many", "Not done: too many questions of yours wait for a person",
+              "wait until some of them are answered"};
+    case Kind::cancelled:
+      return {"error", "cancelled", "Not done: the call was cancelled while a person was asked", ""};
+    case Kind::allowed:
+    case Kind::waiting:
+      break;
+  }
+  return {"ask", "approval.waiting", "Not done yet: a person must approve this first, and was asked",
+          "tell the user that approval is needed (`sallyport approve list` shows the question), then call "
+          "again with the same arguments to wait for the answer"};
+}
+
+}  // namespace
+
+ToolResult unanswered(const policy::Ask& ask, const Desk::Reply& reply) {
+  const auto told = told_of(reply.kind);
+  auto structured = facts(told.decision, told.code, ask.reason, told.hint);
   structured.emplace("rule", Json(ask.rule.id));
+  structured.emplace("policy_version", Json(policy_version(ask.policy)));
+  if (!reply.id.empty()) structured.emplace("approval_id", Json(reply.id));
   structured.emplace("approval_digest", Json(policy_version(ask.action)));
-  if (!ask.who.empty()) structured.emplace("approval_who", Json(ask.who));
-  if (ask.within.count() > 0)
-    structured.emplace("approval_within_seconds", Json(std::int64_t{ask.within.count()}));
-  std::string text = "Not done yet (rule " + ask.rule.id + "): a person must approve this first";
-  text += ask.reason.empty() ? "." : ": " + clipped(ask.reason) + ".";
-  return error(std::move(structured), text + " What to do: " + hint + ".");
+  structured.emplace("approval_who", Json(ask.who));
+  if (reply.left.count() > 0)
+    structured.emplace("approval_within_seconds", Json(std::int64_t{reply.left.count()}));
+  std::string text = std::string(told.says) + " (rule " + ask.rule.id;
+  if (!reply.id.empty()) text += ", question " + reply.id;
+  text += ask.reason.empty() ? ")." : "): " + clipped(ask.reason) + ".";
+  if (!told.hint.empty()) text += " What to do: " + std::string(told.hint) + ".";
+  return error(std::move(structured), std::move(text));
 }
 
 ToolResult failed(const policy::Error& fault) {

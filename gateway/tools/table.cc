@@ -339,6 +339,7 @@ std::vector<Field> make_refusal_fields() {
       optional(fact("field", "The argument that was wrong.")),
       optional(fact("rule", "The rule that refused.")),
       optional(fact("policy_version", "Digest of the policy in force.")),
+      optional(fact("approval_id", "The question that was put to a person.")),
       optional(fact("approval_digest", "What exactly a person would agree to.")),
       optional(fact("approval_who", "Who may agree.")),
       optional(count("approval_within_seconds", "How long the question stays open.")),

@@ -178,6 +178,7 @@ TEST(Record, NamesEveryActionDifferently) {
                                 policy::Extend{sbx, {}},
                                 policy::Destroy{sbx},
                                 policy::KillSwitch{},
+                                policy::Approve{},
                                 policy::BuildImage{"x"},
                                 policy::RemoveImage{"x"},
                                 policy::Vmrun{}};

@@ -200,4 +200,64 @@ describe('service', { skip }, () => {
     await writeFile(file, 'sallyport: policy/v1\ntier: org\nactions: [\n');
     assert.match(await refusal(), /10-site\.yaml/);
   });
+
+  test('what a rule asks is answered by the people it means, once, and by nobody else', limit, async () => {
+    await world.asRoot('sh', '-c', `mkdir -p -m 0755 /etc/sallyport/policy.d; cat > /etc/sallyport/policy.d/50-ask.yaml <<'END'
+sallyport: policy/v1
+tier: org
+name: house
+default: deny
+subjects:
+  oncall: { os_user: sp-bob }
+actions:
+  all: { allow: any }
+  see: { ask: list, within: 2m, why: who looks is asked }
+  make: { ask: create, who: oncall, within: 2m }
+END
+chmod 0644 /etc/sallyport/policy.d/50-ask.yaml`);
+    // Not below the client that asks: this test is what started it.
+    const apart = async (user, ...words) => {
+      const command = `${words.join(' ')}; echo "code $?"`;
+      const said = user === 'root'
+        ? { out: await world.asRoot('setsid', '--fork', 'sh', '-c', `sleep 0.2; ${command} 2>&1`) }
+        : await world.as(user, ['setsid', '--fork', 'sh', '-c', `exec 2>&1; sleep 0.2; ${command}`]);
+      return said.out;
+    };
+    const client = await world.connect('sp-alice');
+    try {
+      let asked;
+      for (let tries = 0; !asked && tries < 20; tries++) {
+        const listing = client.tool('sandbox_list');
+        const first = await Promise.race([listing, new Promise((resolve) => setTimeout(resolve, 500))]);
+        if (!first) asked = listing;
+      }
+      assert.ok(asked, 'the rule asks');
+      const open = JSON.parse((await world.as('sp-alice', ['/usr/bin/sallyport', 'approve', 'list', '--json'])).out);
+      assert.equal(open.length, 1);
+      assert.deepEqual([open[0].action, open[0].rule, open[0].user], ['list', 'see', 'sp-alice']);
+      assert.equal((await world.as('sp-mallory', ['/usr/bin/sallyport', 'approve', 'list'])).code, 1, 'no user of the service');
+      const allow = ['/usr/bin/sallyport', 'approve', 'allow', open[0].id];
+      assert.match(await apart('sp-alice', ...allow), /approval\.same_user[^]*code 1/);
+      assert.match(await apart('sp-bob', ...allow), /approval\.not_asked[^]*code 1/);
+      assert.match((await world.asRoot('sh', '-c', `${allow.join(' ')} 2>&1 || true`)), /approval\.same_client/);
+      assert.match(await apart('root', ...allow), /approved[^]*code 0/);
+      assert.equal((await asked).isError ?? false, false);
+      assert.match(await apart('root', ...allow), /approval\.unknown/, 'an approval is for one call');
+
+      const making = client.tool('sandbox_create', { network: 'nat' });
+      const refused = await making;
+      assert.match(textOf(refused), /nat-off/, 'what is refused is not asked');
+      const other = client.tool('sandbox_list');
+      let id;
+      for (let tries = 0; !id && tries < 50; tries++) {
+        id = JSON.parse((await world.as('sp-alice', ['/usr/bin/sallyport', 'approve', 'list', '--json'])).out)[0]?.id;
+      }
+      assert.match(await apart('sp-alice', '/usr/bin/sallyport', 'approve', 'deny', id), /refused[^]*code 0/);
+      assert.match(textOf(await other), /approval\.denied|said no/);
+      await world.asRoot('/usr/bin/sallyport', 'audit', 'verify', '--deployment', 'service');
+    } finally {
+      await client.close();
+      await world.asRoot('rm', '/etc/sallyport/policy.d/50-ask.yaml');
+    }
+  });
 });

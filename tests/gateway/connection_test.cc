@@ -45,7 +45,7 @@ class ConnectionTest : public ::testing::Test {
     connection_ = std::make_shared<Connection>(Connection::Parts{
         context_.get_executor(),
         std::make_unique<Pipe>(context_.get_executor(), Descriptor(ends[1]), std::move(out)),
-        policy::Subject{}, session_parts(clock_), std::move(carry_out)});
+        policy::Subject{}, session_parts(clock_, everything_offered()), std::move(carry_out)});
     asio::co_spawn(context_, connection_->serve(), [this](std::exception_ptr) { ended_ = true; });
   }
   void say(const std::string& text) {

@@ -75,13 +75,30 @@ TEST(McpSession, IntroducesItselfWithInstructionsThatClientsDoNotCut) {
   const auto& result = answer.at("result");
   EXPECT_EQ(result.at("serverInfo").at("name"), "sallyport");
   EXPECT_EQ(result.at("serverInfo").at("version"), "1.2.3");
-  EXPECT_EQ(result.at("capabilities"), json::parse(R"({"tools":{}})"));
+  EXPECT_EQ(result.at("capabilities"), json::parse(R"({"tools":{"listChanged":true}})"));
   const auto text = result.at("instructions").get<std::string>();
   EXPECT_LE(text.size(), 2048U);
   for (const char* word : {"sandbox_create", "sandbox_copy_in", "sandbox_run", "sandbox_start",
                            "sandbox_check", "sandbox_copy_out", "sandbox_destroy", "transfer folder"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word;
   }
+}
+
+TEST(McpSession, TellsALegacyClientOfOtherToolsOnceAndOnlyIfItHasSeenTheList) {
+  gateway::mcp::Tools tools{R"([{"name":"a"}])", {"a"}};
+  const policy::SystemClock clock;
+  gateway::mcp::Session::Parts parts;
+  parts.clock = &clock;
+  parts.tools = [&]() -> const gateway::mcp::Tools& { return tools; };
+  gateway::mcp::Session session(std::move(parts));
+  (void)session.feed(
+      R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})");
+  EXPECT_EQ(session.tools_changed(), "") << "it has no list that could be old";
+  (void)session.feed(R"({"jsonrpc":"2.0","id":2,"method":"tools/list"})");
+  EXPECT_EQ(session.tools_changed(), "");
+  tools.list = "[]";
+  EXPECT_EQ(session.tools_changed(), R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
+  EXPECT_EQ(session.tools_changed(), "");
 }
 
 TEST(McpSession, ServesTheModernEraWithoutRememberingAnything) {

@@ -13,6 +13,7 @@
 #include "gateway/net/unix_socket.h"
 #include "gateway/owner/deployment.h"
 #include "gateway/settings/folder.h"
+#include "gateway/setup/policy_files.h"
 #include "gateway/setup/setup.h"
 
 namespace gateway {

@@ -58,13 +58,34 @@ TEST(ToolRefusal, NeverNamesTheFileOfTheRule) {
 }
 
 TEST(ToolRefusal, AsksForAPerson) {
-  const policy::Ask ask{{"web-asks", "user", ""}, "web access",        "alice",
-                        std::chrono::minutes(5),  policy::sha256("a"), {}};
-  const auto asked = facts(refused(ask));
+  const policy::Ask ask{.rule = {"web-asks", "user", ""},
+                        .reason = "web access",
+                        .who = "user:alice",
+                        .within = std::chrono::minutes(5),
+                        .action = policy::sha256("a"),
+                        .action_name = "create",
+                        .what = {},
+                        .policy = policy::sha256("p"),
+                        .receipt = {}};
+  using Kind = gateway::Desk::Reply::Kind;
+  const auto asked = facts(unanswered(ask, {Kind::waiting, "ask-1", {}, std::chrono::seconds(290)}));
   EXPECT_EQ(asked.at("decision"), "ask");
+  EXPECT_EQ(asked.at("code"), "approval.waiting");
   EXPECT_EQ(asked.at("class"), "approval");
-  EXPECT_EQ(asked.at("approval_within_seconds"), 300);
+  EXPECT_EQ(asked.at("approval_id"), "ask-1");
+  EXPECT_EQ(asked.at("approval_within_seconds"), 290);
   EXPECT_EQ(asked.at("retryable"), true);
+  struct Row {
+    Kind kind;
+    const char *decision, *code;
+  };
+  for (const auto& row :
+       {Row{Kind::denied, "deny", "approval.denied"}, Row{Kind::expired, "deny", "approval.expired"},
+        Row{Kind::too_many, "deny", "approval.too_many"}, Row{Kind::cancelled, "error", "cancelled"}}) {
+    const auto told = facts(unanswered(ask, {row.kind, "ask-1", {}, {}}));
+    EXPECT_EQ(told.at("decision"), row.decision);
+    EXPECT_EQ(told.at("code"), row.code);
+  }
 }
 
 TEST(ToolRefusal, SortsCodesIntoAClosedListOfClasses) {

@@ -48,6 +48,8 @@ class Prover final : public Enforcer {
 class BrokenProgram final : public Program {
  public:
   Judgement judge(Request&, const Facts&) const override { throw std::runtime_error("broken"); }
+  bool may_be_allowed(const Subject&, std::size_t) const override { return true; }
+  bool is_one_of(const Subject&, std::string_view) const override { return false; }
   std::span<const Limit> limits() const override { return {}; }
   Sha256 digest() const override { return {}; }
   const std::string& name() const override { return name_; }
@@ -65,6 +67,8 @@ actions:
   most: { allow: [create, list, run, screenshot, destroy] }
   no-nat: { deny: create, network: nat, why: no nat here, hint: use web }
   ask-web: { ask: create, network: web, who: sec, within: 2m, why: think first }
+subjects:
+  sec: { os_user: [sam] }
 )";
 
 class EngineTest : public testing::Test {
@@ -216,7 +220,7 @@ TEST_F(EngineTest, AsksAPersonAndBindsTheQuestionToTheAction) {
   ASSERT_TRUE(std::holds_alternative<Ask>(*verdict));
   const auto& ask = std::get<Ask>(*verdict);
   EXPECT_EQ(ask.rule.id, "ask-web");
-  EXPECT_EQ(ask.who, "sec");
+  EXPECT_EQ(ask.who, "user:sec");
   EXPECT_EQ(ask.within, std::chrono::minutes(2));
   EXPECT_NE(ask.action, Sha256{});
   EXPECT_EQ(sink_.decisions()[0].decision.code, "ask");

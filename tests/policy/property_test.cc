@@ -228,5 +228,27 @@ TEST(PolicyProperty, NotKnowingAFactNeverWidens) {
   EXPECT_GT(changed, kRounds / 5);
 }
 
+// A tool that is not offered is one whose every call is refused, whatever its arguments.
+TEST(PolicyProperty, WhatMayNotBeAllowedIsNeverAllowed) {
+  Dice dice(4);
+  int hidden = 0, offered = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<Draft> drafts{draft(dice, "user", "u"), draft(dice, "project", "p")};
+    if (dice.chance(30)) drafts[0].rules.push_back("  all: { deny: copy_in, for: alice }\n");
+    const auto rules = program(drafts, 1, dice);
+    ASSERT_TRUE(rules);
+    for (int i = 0; i < kQuestions; ++i) {
+      const auto asked = question(dice);
+      const bool may = rules->may_be_allowed(asked.request.who, asked.request.what.index());
+      (may ? offered : hidden) += 1;
+      if (!may) {
+        ASSERT_EQ(judged(*rules, asked).effect, Effect::deny);
+      }
+    }
+  }
+  EXPECT_GT(hidden, kRounds);
+  EXPECT_GT(offered, kRounds);
+}
+
 }  // namespace
 }  // namespace policy

@@ -35,6 +35,8 @@ class AllowAll final : public policy::Program {
     judgement.rule = {"test:allow", "test", ""};
     return judgement;
   }
+  bool may_be_allowed(const policy::Subject&, std::size_t) const override { return true; }
+  bool is_one_of(const policy::Subject&, std::string_view) const override { return false; }
   std::span<const policy::Limit> limits() const override { return limits_; }
   policy::Sha256 digest() const override { return {}; }
   const std::string& name() const override { return name_; }

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
 #include "vmware/host_files.h"
 #include "vmware/pause.h"
 #include "vmware/sandbox/owner.h"
@@ -50,7 +53,7 @@ Job& Owner::new_job(Sandbox& sandbox, const policy::JobId& id, JobKind kind) con
   job.kind = kind;
   job.began = clock_.since_boot();
   job.number = sandbox.jobs_ever++;
-  return sandbox.jobs.insert_or_assign(id, job).first->second;
+  return sandbox.jobs.insert_or_assign(id, std::move(job)).first->second;
 }
 
 // An ended job is kept on the host and may go in the guest; of many ended ones the oldest is forgotten.
@@ -59,6 +62,7 @@ void Owner::settle(Sandbox& sandbox, const policy::JobId& id, const GuestReport&
   if (at == sandbox.jobs.end()) return;
   at->second.status = report.status;
   if (report.status == JobStatus::running) return;
+  at->second.standing = {};
   if (!write_file(kept_path(id), write_report(report, id.hex()))) return;
   if (!at->second.kept) sandbox.forget.emplace_back(id.hex());
   at->second.kept = true;
@@ -91,22 +95,34 @@ asio::awaitable<void> Owner::kill_quietly(policy::Caller cause, Held sandbox, st
   co_await link_.end(std::move(cause), at(*sandbox), std::move(token), GuestLink::Afterwards::nothing, stop);
 }
 
+// A command goes on after the call that began it. When a new policy would refuse it, it is ended.
+template <class A>
+policy::Standing Owner::stand(const policy::Grant<A>& grant, const policy::JobId& id) {
+  return engine_->stand(
+      grant, [this, cause = grant.cause(), in = grant.action().sandbox, id](const policy::Denial&) {
+        const auto sandbox = registry_.find(in);
+        if (!sandbox || sandbox->state != SandboxState::ready) return;
+        asio::co_spawn(executor_, kill_quietly(cause, sandbox, std::string(id.hex())), asio::detached);
+      });
+}
+
 asio::awaitable<Result<JobView>> Owner::run(policy::Grant<policy::Run> grant, milliseconds max_wait,
                                             Progress progress, std::stop_token stop) {
-  auto view =
-      co_await run_inside(grant.cause(), grant.action(), max_wait, std::move(progress), std::move(stop));
+  const auto id = policy::JobId::random();
+  auto standing = stand(grant, id);
+  auto view = co_await run_inside(grant.cause(), grant.action(), id, std::move(standing), max_wait,
+                                  std::move(progress), std::move(stop));
   auto outcome = outcome_of(view);
   co_return finished(std::move(grant), std::move(view), std::move(outcome));
 }
 
-asio::awaitable<Result<JobView>> Owner::run_inside(policy::Caller cause, policy::Run what,
-                                                   milliseconds max_wait, Progress progress,
-                                                   std::stop_token stop) {
+asio::awaitable<Result<JobView>> Owner::run_inside(policy::Caller cause, policy::Run what, policy::JobId id,
+                                                   policy::Standing standing, milliseconds max_wait,
+                                                   Progress progress, std::stop_token stop) {
   auto entered = enter(what.sandbox);
   if (!entered) co_return tl::unexpected(entered.error());
   const auto sandbox = *entered;
-  const auto id = policy::JobId::random();
-  new_job(*sandbox, id, JobKind::foreground);
+  new_job(*sandbox, id, JobKind::foreground).standing = std::move(standing);
 
   GuestRequest request;
   request.command = std::move(what.command);
@@ -144,18 +160,21 @@ asio::awaitable<Result<JobView>> Owner::run_inside(policy::Caller cause, policy:
 
 asio::awaitable<Result<JobView>> Owner::start(policy::Grant<policy::Start> grant, std::stop_token stop) {
   auto* const place = grant.proof<policy::Reservation>();
-  auto view = co_await start_inside(grant.cause(), grant.action(), place, std::move(stop));
+  const auto id = policy::JobId::random();
+  auto standing = stand(grant, id);
+  auto view =
+      co_await start_inside(grant.cause(), grant.action(), id, std::move(standing), place, std::move(stop));
   auto outcome = outcome_of(view);
   co_return finished(std::move(grant), std::move(view), std::move(outcome));
 }
 
 asio::awaitable<Result<JobView>> Owner::start_inside(policy::Caller cause, policy::Start what,
+                                                     policy::JobId id, policy::Standing standing,
                                                      policy::Reservation* place, std::stop_token stop) {
   auto entered = enter(what.sandbox);
   if (!entered) co_return tl::unexpected(entered.error());
   const auto sandbox = *entered;
-  const auto id = policy::JobId::random();
-  new_job(*sandbox, id, JobKind::background);
+  new_job(*sandbox, id, JobKind::background).standing = std::move(standing);
   if (place != nullptr) place->counted_elsewhere();
 
   GuestRequest request;
@@ -233,7 +252,9 @@ asio::awaitable<void> Owner::recount(policy::Caller cause, policy::SandboxId id)
     if (!asked || state.status != JobStatus::running) continue;
     const auto still = std::find(running->begin(), running->end(), job.hex()) != running->end();
     // How it ended is asked when somebody wants to know.
-    if (!still) state.kind = JobKind::foreground;
+    if (still) continue;
+    state.kind = JobKind::foreground;
+    state.standing = {};
   }
 }
 

@@ -92,10 +92,12 @@ class Owner final : public Machines {
   Task<Result<void>> erase(policy::Caller cause, Held);
 
   // jobs.cc
-  Task<Result<JobView>> run_inside(policy::Caller cause, policy::Run what, std::chrono::milliseconds max_wait,
-                                   Progress, std::stop_token);
-  Task<Result<JobView>> start_inside(policy::Caller cause, policy::Start what, policy::Reservation* place,
-                                     std::stop_token);
+  Task<Result<JobView>> run_inside(policy::Caller cause, policy::Run what, policy::JobId, policy::Standing,
+                                   std::chrono::milliseconds max_wait, Progress, std::stop_token);
+  Task<Result<JobView>> start_inside(policy::Caller cause, policy::Start what, policy::JobId,
+                                     policy::Standing, policy::Reservation* place, std::stop_token);
+  template <class A>
+  policy::Standing stand(const policy::Grant<A>&, const policy::JobId&);
   Task<Result<JobView>> look_inside(policy::Caller cause, policy::SandboxId, policy::JobId, bool end,
                                     std::stop_token);
   Task<void> kill_quietly(policy::Caller cause, Held, std::string token);

@@ -24,7 +24,8 @@ struct Job {
   JobStatus status = JobStatus::running;
   bool kept = false;  // ended, and its report is a file on the host
   std::chrono::nanoseconds began{};
-  std::size_t number = 0;  // order of arrival
+  std::size_t number = 0;     // order of arrival
+  policy::Standing standing;  // while it runs
 };
 
 // A sandbox as one owner process knows it.

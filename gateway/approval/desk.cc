@@ -1,0 +1,155 @@
+#include "gateway/approval/desk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "gateway/approval/ancestry.h"
+
+namespace gateway {
+namespace asio = boost::asio;
+namespace {
+
+constexpr std::size_t kMaxOpen = 16;  // of one principal
+constexpr std::chrono::milliseconds kLook{100};
+constexpr char kAnybodyAsUser[] = "user";
+
+}  // namespace
+
+Desk::Desk(asio::any_io_executor executor, const policy::Clock& clock)
+    : executor_(std::move(executor)), clock_(clock) {}
+
+void Desk::drop_expired() {
+  const auto now = clock_.since_boot();
+  std::erase_if(questions_, [&](const auto& entry) { return now >= entry.second->until; });
+}
+
+asio::awaitable<Desk::Reply> Desk::ask(policy::Subject asker, policy::Ask ask,
+                                       std::chrono::milliseconds max_wait, std::stop_token stop) {
+  using Kind = Reply::Kind;
+  drop_expired();
+  std::shared_ptr<Question> question;
+  std::size_t open = 0;
+  for (const auto& [id, known] : questions_) {
+    if (known->asker.principal != asker.principal) continue;
+    open += known->state == Question::State::open ? 1 : 0;
+    if (known->digest == ask.action && known->policy == ask.policy) question = known;
+  }
+  if (!question) {
+    if (open >= kMaxOpen) co_return Reply{Kind::too_many, {}};
+    question = std::make_shared<Question>();
+    question->id = "ask-" + policy::random_hex32();
+    question->client = asker.pid ? parent_of(*asker.pid) : 0;
+    question->asker = std::move(asker);
+    question->action = ask.action_name;
+    question->what = std::move(ask.what);
+    question->rule = ask.rule;
+    question->reason = ask.reason;
+    question->people = ask.who;
+    question->digest = ask.action;
+    question->policy = ask.policy;
+    question->until = clock_.since_boot() + ask.within;
+    questions_.emplace(question->id, question);
+  }
+  const auto give_up = clock_.since_boot() + max_wait;
+  asio::steady_timer pause(executor_);
+  while (question->state == Question::State::open) {
+    const auto now = clock_.since_boot();
+    if (stop.stop_requested()) co_return Reply{Kind::cancelled, question->id};
+    const bool known = questions_.contains(question->id);
+    if (!known || now >= question->until) {
+      questions_.erase(question->id);
+      co_return Reply{Kind::expired, question->id};
+    }
+    if (now >= give_up) {
+      co_return Reply{Kind::waiting,
+                      question->id,
+                      {},
+                      std::chrono::duration_cast<std::chrono::seconds>(question->until - now)};
+    }
+    pause.expires_after(kLook);
+    co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+  if (question->state == Question::State::denied) co_return Reply{Kind::denied, question->id};
+  // Whoever collects it first has it; another call that waited asks anew.
+  if (questions_.erase(question->id) == 0) co_return Reply{Kind::expired, question->id};
+  co_return Reply{Kind::allowed, question->id,
+                  policy::Approval{question->id, question->digest, question->policy,
+                                   question->asker.principal, question->until, question->by}};
+}
+
+Result<void> Desk::judge(const policy::Approve& answer, const policy::Subject& by,
+                         const policy::Program* program, const std::vector<std::int32_t>& ancestors) {
+  drop_expired();
+  const auto at = questions_.find(answer.question);
+  if (at == questions_.end()) {
+    return policy::fail("approval.unknown",
+                        "no such question is open; `sallyport approve list` shows those that are");
+  }
+  auto& question = *at->second;
+  if (question.state != Question::State::open)
+    return policy::fail("approval.answered", "this question has its answer already");
+  // A refusal may come from anybody who sees the question: it opens nothing.
+  const bool own = by.principal == question.asker.principal;
+  if (answer.answer == policy::Approve::Answer::deny && own) return {};
+  if (own || by.uid == question.asker.uid) {
+    return policy::fail(
+        "approval.same_user",
+        "an approval counts from another account than the one the client runs as; a person who may "
+        "become root says `sudo sallyport approve allow " +
+            question.id + "`");
+  }
+  if (question.client > 1 &&
+      std::find(ancestors.begin(), ancestors.end(), question.client) != ancestors.end()) {
+    return policy::fail(
+        "approval.same_client",
+        "this command was started from below the client that asks; use a terminal of your own");
+  }
+  const bool counts = question.people == kAnybodyAsUser
+                          ? by.uid == 0U
+                          : program != nullptr && program->is_one_of(by, question.people);
+  if (!counts) {
+    return policy::fail("approval.not_asked",
+                        "rule `" + question.rule.id + "` asks " +
+                            (question.people == kAnybodyAsUser ? std::string("whoever may become root")
+                                                               : "`" + question.people + "`") +
+                            ", and you are not among them");
+  }
+  return {};
+}
+
+Result<void> Desk::answer(policy::Grant<policy::Approve> grant, const policy::Program* program,
+                          const std::vector<std::int32_t>& ancestors) {
+  const auto judged = judge(grant.action(), grant.who(), program, ancestors);
+  policy::Outcome outcome{.ok = judged.has_value(), .code = judged ? "ok" : judged.error().code};
+  if (judged) outcome.details["rule"] = questions_.at(grant.action().question)->rule.id;
+  const bool allow = grant.action().answer == policy::Approve::Answer::allow;
+  const auto id = grant.action().question;
+  const auto by = grant.who().principal;
+  const auto closed = grant.close(outcome);
+  if (!judged) return judged;
+  if (!closed) return tl::unexpected(closed.error());
+  auto& question = *questions_.at(id);
+  question.by = by;
+  question.state = allow ? Question::State::allowed : Question::State::denied;
+  return {};
+}
+
+std::vector<Question> Desk::open_for(const policy::Subject& who, const policy::Program* program) {
+  drop_expired();
+  std::vector<Question> open;
+  for (const auto& [id, question] : questions_) {
+    if (question->state != Question::State::open) continue;
+    const bool may = question->asker.principal == who.principal || who.uid == 0U ||
+                     (program != nullptr && program->is_one_of(who, question->people));
+    if (may) open.push_back(*question);
+  }
+  return open;
+}
+
+void Desk::forget_all() { questions_.clear(); }
+
+}  // namespace gateway

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/settings/settings.h"
+#include "policy/compile.h"
+
+namespace gateway {
+
+// The policy of this gateway, as its files say it: the last one that could be used, and what is wrong with
+// what stands in the files now. A file that is being edited must not open or close anything by being half
+// written.
+class PolicyBook final {
+ public:
+  explicit PolicyBook(const Settings&);
+
+  enum class Look { same, changed, rejected };
+  // Looks whether the files are others than last time, and reads them if so, or always with `again`.
+  // `rejected`: they are, and cannot be used; program() stays what it was.
+  enum class Effort { if_changed, again };
+  Look look(Effort);
+
+  // Null until there has been a usable one.
+  const std::shared_ptr<const policy::Program>& program() const { return program_; }
+  // Why the files as they are now are not in force; empty when they are.
+  const std::vector<policy::Error>& problems() const { return problems_; }
+  // All findings in them, warnings included, as text with file and line.
+  const std::vector<std::string>& findings() const { return findings_; }
+
+ private:
+  // An older serial than one that was in force is a policy put back; remembered beyond the end of the
+  // process.
+  std::vector<policy::Error> rolled_back(const std::vector<policy::Serial>&) const;
+  void remember(const std::vector<policy::Serial>&);
+  std::string serials_file() const;
+
+  const Settings& settings_;
+  std::string seen_;  // what the files looked like from outside
+  std::shared_ptr<const policy::Program> program_;
+  std::vector<policy::Error> problems_;
+  std::vector<std::string> findings_;
+  std::map<std::string, std::int64_t> serials_;  // highest in force, by tier and name
+};
+
+}  // namespace gateway

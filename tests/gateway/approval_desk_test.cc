@@ -1,0 +1,227 @@
+// Questions that rules put to people, and whose answers count.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "gateway/approval/ancestry.h"
+#include "gateway/approval/desk.h"
+#include "policy/compile.h"
+#include "policy/engine.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/fake_inventory.h"
+#include "tests/fakes/fake_sink.h"
+
+namespace gateway {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = Desk::Reply::Kind;
+
+constexpr char kPolicy[] = R"(
+sallyport: policy/v1
+tier: user
+name: test
+default: deny
+subjects:
+  oncall: { os_user: [sam] }
+actions:
+  most: { allow: list }
+  web: { ask: create, network: web, who: oncall, within: 2m, why: think first }
+  nat: { ask: create, network: nat, within: 2m }
+)";
+
+policy::Subject user(std::uint32_t uid, const std::string& name,
+                     policy::Transport transport = policy::Transport::stdio) {
+  policy::Subject who;
+  who.principal = {"uid:" + std::to_string(uid)};
+  who.transport = transport;
+  who.uid = uid;
+  who.os_user = name;
+  return who;
+}
+
+class ApprovalDesk : public testing::Test {
+ protected:
+  ApprovalDesk() {
+    const std::vector<policy::Source> sources{{"test.yaml", kPolicy, {}}};
+    auto compiled = policy::compile(sources);
+    EXPECT_TRUE(compiled.program) << compiled.error().message;
+    policy::Engine::Parts parts;
+    parts.program = compiled.program;
+    parts.sink = &sink_;
+    parts.inventory = &inventory_;
+    parts.clock = &clock_;
+    engine_.emplace(std::move(parts));
+  }
+
+  policy::Ask asked(policy::Network network, const policy::Subject& who) {
+    std::optional<policy::Verdict<policy::Create>> got;
+    const policy::Caller caller{who, {policy::CallId::random(), "1", std::nullopt}};
+    engine_->decide(caller, policy::Create{network}).settle([&](auto verdict) {
+      got.emplace(std::move(verdict));
+    });
+    return std::get<policy::Ask>(std::move(*got));
+  }
+  Desk::Reply ask(const policy::Ask& question, const policy::Subject& who, std::stop_token stop = {}) {
+    std::optional<Desk::Reply> reply;
+    boost::asio::co_spawn(context_, desk_.ask(who, question, 0ms, std::move(stop)),
+                          [&](std::exception_ptr, Desk::Reply got) { reply = std::move(got); });
+    context_.restart();
+    context_.run();
+    return std::move(*reply);
+  }
+  // The code of what it was refused with, or nothing.
+  std::string answer(const std::string& id, const policy::Subject& by, policy::Approve::Answer said,
+                     const std::vector<std::int32_t>& ancestors = {}) {
+    std::optional<policy::Verdict<policy::Approve>> got;
+    const policy::Caller caller{by, {policy::CallId::random(), "1", std::nullopt}};
+    engine_->decide(caller, policy::Approve{said, id}).settle([&](auto verdict) {
+      got.emplace(std::move(verdict));
+    });
+    auto* grant = std::get_if<policy::Grant<policy::Approve>>(&*got);
+    if (grant == nullptr) return std::get<policy::Denial>(*got).code;
+    const auto done = desk_.answer(std::move(*grant), engine_->program(), ancestors);
+    return done ? "" : done.error().code;
+  }
+  std::string allow(const std::string& id, const policy::Subject& by,
+                    const std::vector<std::int32_t>& ancestors = {}) {
+    return answer(id, by, policy::Approve::Answer::allow, ancestors);
+  }
+
+  boost::asio::io_context context_;
+  fakes::FakeSink sink_;
+  fakes::FakeInventory inventory_;
+  fakes::FakeClock clock_;
+  Desk desk_{context_.get_executor(), clock_};
+  std::optional<policy::Engine> engine_;
+  const policy::Subject alice_ = user(1000, "alice");
+  const policy::Subject alice_at_a_shell_ = user(1000, "alice", policy::Transport::cli);
+  const policy::Subject sam_ = user(1001, "sam", policy::Transport::cli);
+  const policy::Subject root_ = user(0, "root", policy::Transport::cli);
+};
+
+TEST_F(ApprovalDesk, AnAnswerIsForOneCall) {
+  const auto question = asked(policy::Network::web, alice_);
+  const auto waiting = ask(question, alice_);
+  EXPECT_EQ(waiting.kind, Kind::waiting);
+  EXPECT_EQ(waiting.left, 2min);
+  EXPECT_EQ(ask(question, alice_).id, waiting.id) << "the same call is the same question";
+  EXPECT_EQ(allow(waiting.id, sam_), "");
+  const auto allowed = ask(question, alice_);
+  ASSERT_EQ(allowed.kind, Kind::allowed);
+  EXPECT_EQ(allowed.approval->action, question.action);
+  EXPECT_EQ(allowed.approval->by.text, "uid:1001");
+  const auto again = ask(question, alice_);
+  EXPECT_EQ(again.kind, Kind::waiting);
+  EXPECT_NE(again.id, waiting.id);
+}
+
+TEST_F(ApprovalDesk, OnlyThoseWhomTheRuleMeansCanSayYes) {
+  const auto web = ask(asked(policy::Network::web, alice_), alice_).id;
+  const auto nat = ask(asked(policy::Network::nat, alice_), alice_).id;
+  const auto bob = user(1002, "bob", policy::Transport::cli);
+  EXPECT_EQ(allow(web, alice_at_a_shell_), "approval.same_user");
+  EXPECT_EQ(allow(nat, alice_at_a_shell_), "approval.same_user");
+  EXPECT_EQ(allow(web, bob), "approval.not_asked");
+  EXPECT_EQ(allow(web, root_), "approval.not_asked") << "the rule asks somebody else";
+  EXPECT_EQ(allow(nat, sam_), "approval.not_asked");
+  EXPECT_EQ(allow(nat, user(0, "root")), "deny.default") << "over MCP nobody answers";
+  EXPECT_EQ(allow("ask-0", sam_), "approval.unknown");
+  EXPECT_EQ(allow(web, sam_), "");
+  EXPECT_EQ(allow(web, sam_), "approval.answered");
+  EXPECT_EQ(allow(nat, root_), "");
+}
+
+TEST_F(ApprovalDesk, WhoeverRunsAsTheAskersAccountIsNotAnotherPerson) {
+  auto sam_too = sam_;
+  sam_too.uid = 1000;  // a second name of the same account
+  const auto web = ask(asked(policy::Network::web, alice_), alice_).id;
+  EXPECT_EQ(allow(web, sam_too), "approval.same_user");
+}
+
+TEST_F(ApprovalDesk, NothingBelowTheClientCanSayYes) {
+  auto asker = alice_;
+  asker.pid = 4242;
+  const auto web = ask(asked(policy::Network::web, asker), asker).id;
+  const auto open = desk_.open_for(sam_, engine_->program());
+  ASSERT_EQ(open.size(), 1U);
+  EXPECT_EQ(open[0].client, 0) << "there is no such process";
+
+  asker = alice_;
+  asker.pid = ::getpid();
+  const auto nat = ask(asked(policy::Network::nat, asker), asker).id;
+  EXPECT_EQ(allow(nat, root_, {99, ::getppid(), 7}), "approval.same_client");
+  EXPECT_EQ(allow(nat, root_, {99, 7}), "");
+  (void)web;
+}
+
+TEST_F(ApprovalDesk, ARefusalStandsUntilTheQuestionWouldHaveEnded) {
+  const auto question = asked(policy::Network::web, alice_);
+  const auto id = ask(question, alice_).id;
+  EXPECT_EQ(answer(id, alice_at_a_shell_, policy::Approve::Answer::deny), "") << "it opens nothing";
+  EXPECT_EQ(ask(question, alice_).kind, Kind::denied);
+  EXPECT_EQ(ask(question, alice_).kind, Kind::denied);
+  EXPECT_EQ(allow(id, sam_), "approval.answered");
+  clock_.advance(2min);
+  EXPECT_EQ(ask(question, alice_).kind, Kind::waiting);
+}
+
+TEST_F(ApprovalDesk, TimeOtherRulesAndCancellingEndAQuestion) {
+  const auto question = asked(policy::Network::web, alice_);
+  const auto first = ask(question, alice_).id;
+  clock_.advance(2min);
+  EXPECT_EQ(allow(first, sam_), "approval.unknown");
+  const auto second = ask(question, alice_).id;
+  desk_.forget_all();
+  EXPECT_EQ(allow(second, sam_), "approval.unknown");
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(ask(question, alice_, stop.get_token()).kind, Kind::cancelled);
+}
+
+TEST_F(ApprovalDesk, OneCannotFillItWithQuestions) {
+  auto question = asked(policy::Network::web, alice_);
+  for (int i = 0; i < 16; ++i) {
+    question.action.bytes[0] = static_cast<std::uint8_t>(i);
+    EXPECT_EQ(ask(question, alice_).kind, Kind::waiting);
+  }
+  question.action.bytes[0] = 99;
+  EXPECT_EQ(ask(question, alice_).kind, Kind::too_many);
+  EXPECT_EQ(ask(question, user(1005, "eve")).kind, Kind::waiting) << "another's are others";
+}
+
+TEST_F(ApprovalDesk, ShowsQuestionsToThoseTheyConcern) {
+  (void)ask(asked(policy::Network::web, alice_), alice_);
+  const auto shown = [&](const policy::Subject& who) {
+    return desk_.open_for(who, engine_->program()).size();
+  };
+  EXPECT_EQ(shown(alice_at_a_shell_), 1U);
+  EXPECT_EQ(shown(sam_), 1U);
+  EXPECT_EQ(shown(root_), 1U);
+  EXPECT_EQ(shown(user(1002, "bob")), 0U);
+}
+
+TEST(Ancestry, LeadsFromAProcessToTheFirst) {
+  const auto line = ancestors_of(::getpid());
+  ASSERT_GE(line.size(), 1U);
+  EXPECT_EQ(line[0], ::getpid());
+  if (::getppid() > 1) {
+    ASSERT_GE(line.size(), 2U);
+    EXPECT_EQ(line[1], ::getppid());
+  }
+  EXPECT_TRUE(ancestors_of(0).empty());
+  EXPECT_EQ(parent_of(-5), 0);
+}
+
+}  // namespace
+}  // namespace gateway
