@@ -57,7 +57,7 @@ describe('policy files that change', () => {
   test('a broken file changes nothing, and says so', limit, async () => {
     await writeFile(file, kAll + 'actionz: {}\n');
     await eventually('status names the mistake', 5_000, async () =>
-      (await status()).problems.some((problem) => problem.includes('house.yaml:7:1') && problem.includes('actionz')));
+      (await status()).problems.some((problem) => problem.includes('house.yaml:8:1') && problem.includes('actionz')));
     assert.deepEqual(await names(), ['sandbox_list'], 'the last good one is in force');
     assert.ok(await client.good('sandbox_list'));
     const rejected = (await records()).find((record) => record.act === 'policy.rejected');

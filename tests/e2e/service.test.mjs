@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
-import { baseVmx, kCreateLimit, kMinute, run, textOf } from './harness.mjs';
+import { baseVmx, eventually, kCreateLimit, kMinute, run, sleep, textOf } from './harness.mjs';
 import { ServiceWorld } from './service_world.mjs';
 import { existsSync } from 'node:fs';
 
@@ -217,21 +217,18 @@ END
 chmod 0644 /etc/sallyport/policy.d/50-ask.yaml`);
     // Not below the client that asks: this test is what started it.
     const apart = async (user, ...words) => {
-      const command = `${words.join(' ')}; echo "code $?"`;
-      const said = user === 'root'
-        ? { out: await world.asRoot('setsid', '--fork', 'sh', '-c', `sleep 0.2; ${command} 2>&1`) }
-        : await world.as(user, ['setsid', '--fork', 'sh', '-c', `exec 2>&1; sleep 0.2; ${command}`]);
-      return said.out;
+      const command = ['setsid', '--fork', 'sh', '-c', `exec 2>&1; sleep 0.2; ${words.join(' ')}; echo "code $?"`];
+      return user === 'root' ? world.asRoot(...command) : (await world.as(user, command)).out;
     };
     const client = await world.connect('sp-alice');
     try {
       let asked;
-      for (let tries = 0; !asked && tries < 20; tries++) {
+      await eventually('the rule asks', 10_000, async () => {
         const listing = client.tool('sandbox_list');
-        const first = await Promise.race([listing, new Promise((resolve) => setTimeout(resolve, 500))]);
-        if (!first) asked = listing;
-      }
-      assert.ok(asked, 'the rule asks');
+        const answered = await Promise.race([listing, sleep(700).then(() => null)]);
+        if (answered === null) asked = listing;
+        return asked !== undefined;
+      });
       const open = JSON.parse((await world.as('sp-alice', ['/usr/bin/sallyport', 'approve', 'list', '--json'])).out);
       assert.equal(open.length, 1);
       assert.deepEqual([open[0].action, open[0].rule, open[0].user], ['list', 'see', 'sp-alice']);
@@ -249,9 +246,10 @@ chmod 0644 /etc/sallyport/policy.d/50-ask.yaml`);
       assert.match(textOf(refused), /nat-off/, 'what is refused is not asked');
       const other = client.tool('sandbox_list');
       let id;
-      for (let tries = 0; !id && tries < 50; tries++) {
+      await eventually('the second question is open', 10_000, async () => {
         id = JSON.parse((await world.as('sp-alice', ['/usr/bin/sallyport', 'approve', 'list', '--json'])).out)[0]?.id;
-      }
+        return id !== undefined;
+      });
       assert.match(await apart('sp-alice', '/usr/bin/sallyport', 'approve', 'deny', id), /refused[^]*code 0/);
       assert.match(textOf(await other), /approval\.denied|said no/);
       await world.asRoot('/usr/bin/sallyport', 'audit', 'verify', '--deployment', 'service');
