@@ -31,7 +31,8 @@ struct Rule {
   Clamp clamp;
 };
 
-// Whether the rule speaks: an unknown answer makes a deny or ask rule match, and an allow rule not.
+// Whether the rule speaks: an unknown answer makes a deny or ask rule match, and an allow rule not. A rule
+// that would not speak whatever the missing facts were leaves no gaps.
 bool matches(const Rule&, const Question&, Gaps&);
 
 // What kept an allow rule from matching, by name.

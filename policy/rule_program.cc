@@ -9,8 +9,6 @@
 namespace policy {
 namespace {
 
-constexpr std::size_t kTiers = 5;
-
 std::string code_of(Effect effect) {
   switch (effect) {
     case Effect::allow:
@@ -70,9 +68,23 @@ RuleProgram::RuleProgram(RuleSet set) : set_(std::move(set)) {
   std::sort(set_.vmrun.begin(), set_.vmrun.end(), order);
   std::sort(set_.tiers.begin(), set_.tiers.end(),
             [](const TierStance& a, const TierStance& b) { return a.tier < b.tier; });
+  std::array<std::vector<std::uint32_t>, std::variant_size_v<Action>> members;
   for (std::uint32_t i = 0; i < set_.rules.size(); ++i) {
-    for (std::size_t action = 0; action < by_action_.size(); ++action) {
-      if (set_.rules[i].actions.test(action)) by_action_[action].push_back(i);
+    for (std::size_t action = 0; action < members.size(); ++action) {
+      if (set_.rules[i].actions.test(action)) members[action].push_back(i);
+    }
+  }
+  for (std::size_t action = 0; action < members.size(); ++action) {
+    const auto same =
+        std::find(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(action), members[action]);
+    const auto first = static_cast<std::size_t>(same - members.begin());
+    chapter_of_[action] = first == action ? chapters_.size() : chapter_of_[first];
+    if (first != action) continue;
+    auto& made = chapters_.emplace_back(Chapter{RuleIndex(set_.rules, members[action]), {}});
+    for (const auto index : members[action]) {
+      const auto& rule = set_.rules[index];
+      auto& allow = made.first_allow[static_cast<std::size_t>(rule.tier)];
+      if (rule.effect == Effect::allow && allow == nullptr) allow = &rule;
     }
   }
 }
@@ -90,47 +102,61 @@ Judgement RuleProgram::judge(Request& request, const Facts& settings) const {
   return judgement;
 }
 
+Ruling RuleProgram::rule_on(const Question& question, Scratch& scratch) const {
+  scratch.matched.clear();
+  scratch.gaps.facts.reset();
+  scratch.gaps.named.clear();
+  chapter(question).index.candidates(question, scratch.search);
+
+  Ruling ruling;
+  Spoken spoken;
+  for (const auto index : scratch.search.found) {
+    const auto& rule = set_.rules[index];
+    if (!matches(rule, question, scratch.gaps)) continue;
+    spoken.hear(rule);
+    scratch.matched.push_back(&rule);
+    if (rule.effect == Effect::deny) continue;
+    lower(ruling.clamp.timeout, rule.clamp.timeout);
+    lower(ruling.clamp.by, rule.clamp.by);
+  }
+  const auto silent = std::find_if(set_.tiers.begin(), set_.tiers.end(), [&](const TierStance& tier) {
+    return !tier.inherit && !spoken.heard[static_cast<std::size_t>(tier.tier)];
+  });
+  if (spoken.deny == nullptr && silent != set_.tiers.end()) {
+    ruling.silent = &*silent;
+    return ruling;
+  }
+  ruling.rule = spoken.deny != nullptr ? spoken.deny : spoken.ask != nullptr ? spoken.ask : spoken.allow;
+  if (ruling.rule != nullptr) ruling.effect = ruling.rule->effect;
+  return ruling;
+}
+
 Judgement RuleProgram::judge(const Question& question, Clamp& clamp) const {
   if (auto granted = builtin_grant(question.request)) return std::move(*granted);
   if (const auto* vmrun = std::get_if<Vmrun>(&question.request.what)) return judge_vmrun(*vmrun);
 
+  Scratch scratch;
+  const auto ruling = rule_on(question, scratch);
+  clamp = ruling.clamp;
   Judgement judgement;
-  Gaps gaps;
-  Spoken spoken;
-  for (const auto index : by_action_[question.request.what.index()]) {
-    const auto& rule = set_.rules[index];
-    if (!matches(rule, question, gaps)) continue;
-    spoken.hear(rule);
-    judgement.matched.push_back(rule.ref);
-    if (rule.effect == Effect::deny) continue;
-    lower(clamp.timeout, rule.clamp.timeout);
-    lower(clamp.by, rule.clamp.by);
-  }
-  name_gaps(gaps, judgement.unknown);
-
-  const TierStance* silent = nullptr;  // the highest tier that allows nothing of the kind
-  for (const auto& tier : set_.tiers) {
-    if (!tier.inherit && !spoken.heard[static_cast<std::size_t>(tier.tier)] && silent == nullptr)
-      silent = &tier;
-  }
-  const bool by_default = silent != nullptr || (spoken.ask == nullptr && spoken.allow == nullptr);
-  const Rule* speaker = spoken.deny != nullptr  ? spoken.deny
-                        : spoken.ask != nullptr ? spoken.ask
-                                                : spoken.allow;
-  if (spoken.deny == nullptr && by_default) {
-    explain_default(question, silent, judgement);
+  judgement.matched.reserve(scratch.matched.size());
+  for (const auto* rule : scratch.matched) judgement.matched.push_back(rule->ref);
+  name_gaps(scratch.gaps, judgement.unknown);
+  if (ruling.rule == nullptr) {
+    explain_default(question, ruling.silent, judgement);
     return judgement;
   }
-  judgement.effect = speaker->effect;
-  judgement.code = code_of(speaker->effect);
-  judgement.rule = speaker->ref;
-  judgement.reason = speaker->why;
-  judgement.hint = speaker->hint;
-  judgement.ask_who = speaker->ask_who;
-  judgement.ask_within = speaker->ask_within;
+  const auto& speaker = *ruling.rule;
+  judgement.effect = speaker.effect;
+  judgement.code = code_of(speaker.effect);
+  judgement.rule = speaker.ref;
+  judgement.reason = speaker.why;
+  judgement.hint = speaker.hint;
+  judgement.ask_who = speaker.ask_who;
+  judgement.ask_within = speaker.ask_within;
   if (judgement.reason.empty() && judgement.effect == Effect::deny) {
     judgement.reason =
-        "rule `" + speaker->ref.id + "` refuses `" + std::string(name_of(question.request.what)) + "`";
+        "rule `" + speaker.ref.id + "` refuses `" + std::string(name_of(question.request.what)) + "`";
   }
   return judgement;
 }
@@ -145,14 +171,11 @@ void RuleProgram::explain_default(const Question& question, const TierStance* si
   judgement.reason = "no rule allows `" + action + "`";
   if (silent == nullptr) return;
   judgement.reason = "no rule of `" + silent->name + "` allows `" + action + "`";
-  for (const auto index : by_action_[question.request.what.index()]) {
-    const auto& rule = set_.rules[index];
-    if (rule.effect != Effect::allow || rule.tier != silent->tier) continue;
-    const auto names = unmet(rule, question);
-    judgement.reason += " as it is; rule `" + rule.ref.id + "` would, but for " + joined(names);
-    judgement.hint = rule.hint;
-    return;
-  }
+  const auto* rule = chapter(question).first_allow[static_cast<std::size_t>(silent->tier)];
+  if (rule == nullptr) return;
+  judgement.reason +=
+      " as it is; rule `" + rule->ref.id + "` would, but for " + joined(unmet(*rule, question));
+  judgement.hint = rule->hint;
 }
 
 Judgement RuleProgram::judge_vmrun(const Vmrun& vmrun) const {
