@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policy/rule.h"
@@ -74,6 +75,8 @@ class RuleProgram final : public Program {
   Ruling rule_on(const Question&, Scratch&) const;
 
   std::span<const Rule> rules() const { return set_.rules; }
+  // Ends the program; its rules can go on into another one.
+  std::vector<Rule> take_rules() && { return std::move(set_.rules); }
 
  private:
   // The rules about one action.
