@@ -30,12 +30,6 @@ std::uint32_t PatternTrie::node() {
   return static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 
-std::uint32_t PatternTrie::keep(std::string_view text) {
-  const auto at = static_cast<std::uint32_t>(texts_.size());
-  texts_ += text;
-  return at;
-}
-
 void PatternTrie::add(std::span<const std::string> pattern, Value value) {
   std::uint32_t at = 0;
   for (const auto& component : pattern) at = follow(at, component);
@@ -57,7 +51,10 @@ std::uint32_t PatternTrie::follow(std::uint32_t from, std::string_view component
     nodes_[depth].any_depth = true;
     return depth;
   }
-  if (component.find_first_of(kWild) == std::string_view::npos) return edge(from, Kind::literal, component);
+  if (component.find_first_of(kWild) == std::string_view::npos) {
+    nodes_[from].literals = true;
+    return edge(from, Kind::literal, component);
+  }
 
   const auto prefix = component.substr(0, component.find_first_of(kWild));
   const auto suffix = component.substr(component.find_last_of(kWild) + 1);
@@ -77,14 +74,12 @@ std::uint32_t PatternTrie::follow(std::uint32_t from, std::string_view component
 }
 
 std::uint32_t PatternTrie::follow_wildcard(std::uint32_t from, std::string_view component) {
-  for (auto at = nodes_[from].wildcards; at != 0; at = wildcards_[at - 1].next) {
-    const auto& known = wildcards_[at - 1];
-    if (text(known.text, known.length) == component) return known.to;
+  const auto edges = edges_.size();
+  const auto to = edge(from, Kind::wildcard, component);
+  if (edges_.size() != edges) {
+    wildcards_.push_back({static_cast<Index>(edges_.size()), nodes_[from].wildcards});
+    nodes_[from].wildcards = static_cast<Index>(wildcards_.size());
   }
-  const auto to = node();
-  wildcards_.push_back(
-      {keep(component), static_cast<std::uint32_t>(component.size()), to, nodes_[from].wildcards});
-  nodes_[from].wildcards = static_cast<Index>(wildcards_.size());
   return to;
 }
 
@@ -93,7 +88,9 @@ std::uint32_t PatternTrie::edge(std::uint32_t from, Kind kind, std::string_view 
   if (const auto known = look_up(from, kind, component, hash); known != 0) return known;
   if (slots_.size() < 2 * (edges_.size() + 1)) grow();
   const auto to = node();
-  edges_.push_back({from, kind, to, keep(component), static_cast<std::uint32_t>(component.size())});
+  edges_.push_back({from, kind, to, static_cast<std::uint32_t>(texts_.size()),
+                    static_cast<std::uint32_t>(component.size())});
+  texts_ += component;
   const auto mask = slots_.size() - 1;
   const auto key = mixed(from, kind, hash);
   auto slot = key & mask;
@@ -121,8 +118,7 @@ std::uint32_t PatternTrie::look_up(std::uint32_t from, Kind kind, std::string_vi
   for (auto slot = key & mask; slots_[slot].edge != 0; slot = (slot + 1) & mask) {
     if (slots_[slot].hash != key) continue;
     const auto& found = edges_[slots_[slot].edge - 1];
-    if (found.from == from && found.kind == kind && text(found.text, found.length) == component)
-      return found.to;
+    if (found.from == from && found.kind == kind && text(found) == component) return found.to;
   }
   return 0;
 }
@@ -136,8 +132,8 @@ void PatternTrie::enter(std::uint32_t node, std::vector<std::uint32_t>& nodes) c
 void PatternTrie::try_wildcards(std::uint32_t from, std::string_view component,
                                 std::vector<std::uint32_t>& nodes) const {
   for (auto at = nodes_[from].wildcards; at != 0; at = wildcards_[at - 1].next) {
-    const auto& wildcard = wildcards_[at - 1];
-    if (text_matches(text(wildcard.text, wildcard.length), component)) enter(wildcard.to, nodes);
+    const auto& wildcard = edges_[wildcards_[at - 1].edge - 1];
+    if (text_matches(text(wildcard), component)) enter(wildcard.to, nodes);
   }
 }
 
@@ -145,7 +141,9 @@ void PatternTrie::step(std::uint32_t from, std::string_view component, std::size
                        std::vector<std::uint32_t>& nodes) const {
   const auto& node = nodes_[from];
   if (node.any_depth) nodes.push_back(from);
-  if (const auto to = look_up(from, Kind::literal, component, hash); to != 0) enter(to, nodes);
+  if (node.literals) {
+    if (const auto to = look_up(from, Kind::literal, component, hash); to != 0) enter(to, nodes);
+  }
   if (node.star != 0) enter(node.star, nodes);
   try_wildcards(from, component, nodes);
   for (auto at = node.affixes; at != 0; at = affixes_[at - 1].next) {

@@ -31,15 +31,16 @@ class PatternTrie final {
 
  private:
   using Index = std::uint32_t;  // into one of the vectors, counted from 1 where 0 is none
-  enum class Kind : std::uint32_t { literal, prefix, suffix };
+  enum class Kind : std::uint32_t { literal, prefix, suffix, wildcard };
 
   struct Node {
-    Index star = 0;       // the node behind `*`
-    Index depth = 0;      // the node behind `**`, which stays where it is at each component
-    Index affixes = 0;    // list: lengths of prefixes and suffixes that components behind it have
-    Index wildcards = 0;  // list: components to try one by one
-    Index values = 0;     // list: patterns that end here
-    bool any_depth = false;
+    Index star = 0;          // the node behind `*`
+    Index depth = 0;         // the node behind `**`, which stays where it is at each component
+    Index affixes = 0;       // list: lengths of prefixes and suffixes that components behind it have
+    Index wildcards = 0;     // list: components to try one by one
+    Index values = 0;        // list: patterns that end here
+    bool any_depth = false;  // the node behind a `**`
+    bool literals = false;   // whether a component written out leads on
   };
   struct Edge {
     std::uint32_t from;
@@ -57,8 +58,7 @@ class PatternTrie final {
     Index next;
   };
   struct Wildcard {
-    std::uint32_t text, length;
-    std::uint32_t to;
+    Index edge;
     Index next;
   };
   struct End {
@@ -66,11 +66,8 @@ class PatternTrie final {
     Index next;
   };
 
-  std::string_view text(std::uint32_t at, std::uint32_t length) const {
-    return std::string_view(texts_).substr(at, length);
-  }
+  std::string_view text(const Edge& of) const { return std::string_view(texts_).substr(of.text, of.length); }
   std::uint32_t node();
-  std::uint32_t keep(std::string_view text);
   std::uint32_t follow(std::uint32_t from, std::string_view component);
   std::uint32_t follow_wildcard(std::uint32_t from, std::string_view component);
   std::uint32_t edge(std::uint32_t from, Kind kind, std::string_view text);

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,9 +24,9 @@ struct Handle {
 // below one thing it certainly requires, the one that tells it best from the others; a rule that requires
 // nothing of the kind is always asked.
 //
-// INVARIANT: a rule that is not among the candidates answers no, whatever its effect (PolicyIndex tests). A
-// fact that is not known therefore makes every rule that stands below it a candidate. If this were wrong, a
-// deny rule could be passed over.
+// INVARIANT: a rule that is not among the candidates answers no, whatever its effect
+// (PolicyIndex.LeavesOutOnlyRulesThatAnswerNo). A fact that is not known therefore makes every rule that
+// stands below it a candidate. If this were wrong, a deny rule could be passed over.
 class RuleIndex final {
  public:
   // Buffers of a search. Kept from one to the next, they make it allocate nothing.
@@ -36,7 +35,6 @@ class RuleIndex final {
     PatternTrie::Walk walk;
   };
 
-  RuleIndex() = default;
   // `members` are indexes into `rules`, sorted; the index holds no reference to either.
   RuleIndex(std::span<const Rule> rules, std::span<const std::uint32_t> members);
 

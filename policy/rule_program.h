@@ -20,7 +20,7 @@ struct VmrunRefusal {
   std::string hint;
 };
 
-inline constexpr std::size_t kTiers = 5;
+inline constexpr std::size_t kTiers = 5;  // values of Tier
 
 // One tier that has files. `inherit`: where no rule of it speaks, it has no opinion.
 struct TierStance {
