@@ -10,6 +10,8 @@ namespace policy {
 namespace {
 
 constexpr std::string_view kWild = "*?";
+// Room for the nodes of most walks.
+constexpr std::size_t kNodes = 32;
 
 std::size_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
 
@@ -160,6 +162,9 @@ void PatternTrie::step(std::uint32_t from, std::string_view component, std::size
 void PatternTrie::find(std::span<const std::string> path, Walk& walk, std::vector<Value>& found) const {
   auto &here = walk.here, &next = walk.next;
   here.clear();
+  for (auto* nodes : {&here, &next}) {
+    if (nodes->capacity() == 0) nodes->reserve(kNodes);
+  }
   enter(0, here);
   for (const auto& component : path) {
     const auto hash = hash_of(component);

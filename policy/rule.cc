@@ -26,8 +26,8 @@ bool matches(const Rule& rule, const Question& question, Gaps& gaps) {
   return rule.effect == Effect::allow ? answer == Tri::yes : answer != Tri::no;
 }
 
-std::vector<std::string> unmet(const Rule& rule, const Question& question) {
-  std::vector<std::string> names;
+std::vector<std::string_view> unmet(const Rule& rule, const Question& question) {
+  std::vector<std::string_view> names;
   const auto later = later_of(rule.effect);
   unmet(rule.when, question, later, names);
   Gaps gaps;

@@ -26,6 +26,7 @@ void lower(std::optional<std::chrono::seconds>& bound, const std::optional<std::
 }
 
 void name_gaps(const Gaps& gaps, std::vector<std::string>& names) {
+  if (gaps.facts.none() && gaps.named.empty()) return;
   for (const auto& info : fact_table()) {
     if (gaps.facts.test(static_cast<std::size_t>(info.fact))) names.emplace_back(info.name);
   }
@@ -34,13 +35,12 @@ void name_gaps(const Gaps& gaps, std::vector<std::string>& names) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) {
-    if (!out.empty()) out += ", ";
-    out += "`" + word + "`";
-  }
-  return out;
+// Room for most reasons: one that is put together part by part would move several times.
+constexpr std::size_t kReason = 160;
+
+template <class... Parts>
+void append(std::string& text, const Parts&... parts) {
+  (text.append(parts), ...);
 }
 
 // The rules that speak on a question. The first of each effect is the one named; rules come in the order of
@@ -163,18 +163,26 @@ Judgement RuleProgram::judge(const Question& question, Clamp& clamp) const {
 
 void RuleProgram::explain_default(const Question& question, const TierStance* silent,
                                   Judgement& judgement) const {
-  const std::string action(name_of(question.request.what));
+  const auto action = name_of(question.request.what);
+  auto& reason = judgement.reason;
+  reason.reserve(kReason);
   judgement.effect = Effect::deny;
   judgement.code = "deny.default";
   judgement.rule =
       RuleRef{"default", silent != nullptr ? std::string(spelling(silent->tier)) : "builtin", ""};
-  judgement.reason = "no rule allows `" + action + "`";
-  if (silent == nullptr) return;
-  judgement.reason = "no rule of `" + silent->name + "` allows `" + action + "`";
+  if (silent == nullptr) {
+    append(reason, "no rule allows `", action, "`");
+    return;
+  }
+  append(reason, "no rule of `", silent->name, "` allows `", action, "`");
   const auto* rule = chapter(question).first_allow[static_cast<std::size_t>(silent->tier)];
   if (rule == nullptr) return;
-  judgement.reason +=
-      " as it is; rule `" + rule->ref.id + "` would, but for " + joined(unmet(*rule, question));
+  append(reason, " as it is; rule `", rule->ref.id, "` would, but for ");
+  bool first = true;
+  for (const auto name : unmet(*rule, question)) {
+    append(reason, first ? "`" : ", `", name, "`");
+    first = false;
+  }
   judgement.hint = rule->hint;
 }
 

@@ -222,7 +222,8 @@ Judgement by_hand(const RuleProgram& program, const std::vector<TierStance>& tie
       if (rule.tier != silent->tier || rule.effect != Effect::allow) continue;
       if (!rule.actions.test(asked.request.what.index())) continue;
       std::string names;
-      for (const auto& name : unmet(rule, question)) names += (names.empty() ? "`" : ", `") + name + "`";
+      for (const auto name : unmet(rule, question))
+        names += (names.empty() ? "`" : ", `") + std::string(name) + "`";
       says.reason += " as it is; rule `" + rule.ref.id + "` would, but for " + names;
       says.hint = rule.hint;
       break;
