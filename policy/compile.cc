@@ -65,15 +65,18 @@ class Compilation {
     for (auto& [tier, files] : tiers_) names(files);
     for (auto& [tier, files] : tiers_) rules(files);
     check_vmrun();
+    set_.name = joined_name();
     // A test asks the rules; with some of them missing its answer would mean nothing.
     if (!found_.has_errors()) self_check();
     Compiled compiled;
     if (!found_.has_errors()) {
-      set_.name = joined_name();
       set_.digest = digest_of(sources);
       for (const auto& [which, tier] : tiers_) {
         compiled.serials.push_back({which, tier.scope.name, tier.serial});
       }
+      // What was read is several times the size of what comes out of it.
+      tiers_.clear();
+      files_.clear();
       compiled.program = std::make_shared<const RuleProgram>(std::move(set_));
     }
     compiled.diagnostics = found_.take();
@@ -179,7 +182,6 @@ class Compilation {
       const auto report = into(*file);
       if (const auto* section = file->root.find("actions")) {
         for (auto& parsed : compile_actions(section->value, tier.scope, tier.places, report)) {
-          set_.rules.push_back(parsed.rule);
           tier.rules.emplace_back(file, std::move(parsed));
         }
       }
@@ -214,33 +216,48 @@ class Compilation {
   }
 
   const Rule* rule_that_takes(VmrunVerb verb) const {
-    for (const auto& rule : set_.rules) {
-      if (rule.effect == Effect::deny) continue;
-      for (const auto& word : action_words()) {
+    const auto takes = [verb](const Rule& rule) {
+      return std::any_of(action_words().begin(), action_words().end(), [&](const ActionWord& word) {
         const auto verbs = vmrun_needed_by(word.name);
-        const bool named = (word.actions & rule.actions).any();
-        if (named && std::find(verbs.begin(), verbs.end(), verb) != verbs.end()) return &rule;
+        return (word.actions & rule.actions).any() &&
+               std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
+      });
+    };
+    for (const auto& [which, tier] : tiers_) {
+      for (const auto& [file, parsed] : tier.rules) {
+        if (parsed.rule.effect != Effect::deny && takes(parsed.rule)) return &parsed.rule;
       }
     }
     return nullptr;
   }
 
   // A file is tested with the rules of its own tier alone, so that it passes or fails whatever other tiers
-  // there are.
+  // there are. Rules pass on to the whole set from here; there is one of each at any time.
   void self_check() {
-    for (const auto& [which, tier] : tiers_) {
+    for (auto& [which, tier] : tiers_) {
       RuleSet own;
       own.tiers.push_back({which, tier.scope.name, tier.scope.inherit});
-      for (const auto& [file, parsed] : tier.rules) own.rules.push_back(parsed.rule);
+      own.rules.reserve(tier.rules.size());
+      for (auto& [file, parsed] : tier.rules) {
+        run_examples(parsed, tier.scope, into(*file));
+        own.rules.push_back(std::move(parsed.rule));
+      }
+      tier.rules = {};
       for (const auto& parsed : refusals_) {
         if (parsed.refusal.tier == which) own.vmrun.push_back(parsed.refusal);
       }
-      const RuleProgram program(std::move(own));
-      for (const auto& [file, parsed] : tier.rules) run_examples(parsed, tier.scope, into(*file));
+      RuleProgram program(std::move(own));
       for (const auto* file : tier.files) {
         if (const auto* section = file->root.find("tests")) {
           run_tests(section->value, tier.scope, program, into(*file));
         }
+      }
+      auto tested = std::move(program).take_rules();
+      if (set_.rules.empty()) {
+        set_.rules = std::move(tested);
+      } else {
+        set_.rules.insert(set_.rules.end(), std::make_move_iterator(tested.begin()),
+                          std::make_move_iterator(tested.end()));
       }
     }
   }

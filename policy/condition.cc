@@ -113,22 +113,21 @@ struct Evaluator {
 };
 
 struct Namer {
-  std::string operator()(const AllOf&) const { return "all"; }
-  std::string operator()(const AnyOf& any) const {
+  std::string_view operator()(const AllOf&) const { return "all"; }
+  std::string_view operator()(const AnyOf& any) const {
     const bool subjects = !any.parts.empty() && std::holds_alternative<SubjectIs>(any.parts.front().is);
     return subjects ? "for" : "any";
   }
-  std::string operator()(const NotThis& negation) const {
+  std::string_view operator()(const NotThis& negation) const {
     return std::visit(*this, negation.part.front().is);
   }
-  std::string operator()(const SubjectIs&) const { return "for"; }
-  std::string operator()(const SettingIs& is) const { return is.fact; }
-  std::string operator()(const LabelsHave&) const { return named(Fact::sandbox_labels); }
+  std::string_view operator()(const SubjectIs&) const { return "for"; }
+  std::string_view operator()(const SettingIs& is) const { return is.fact; }
+  std::string_view operator()(const LabelsHave&) const { return info_of(Fact::sandbox_labels).name; }
   template <class Leaf>
-  std::string operator()(const Leaf& leaf) const {
-    return named(leaf.fact);
+  std::string_view operator()(const Leaf& leaf) const {
+    return info_of(leaf.fact).name;
   }
-  static std::string named(Fact fact) { return std::string(info_of(fact).name); }
 };
 
 }  // namespace
@@ -137,15 +136,16 @@ Tri evaluate(const Condition& condition, const Question& question, Tri later, Ga
   return std::visit(Evaluator{question, later, gaps}, condition.is);
 }
 
-void unmet(const Condition& condition, const Question& question, Tri later, std::vector<std::string>& names) {
-  Gaps gaps;
-  if (evaluate(condition, question, later, gaps) == Tri::yes) return;
+void unmet(const Condition& condition, const Question& question, Tri later,
+           std::vector<std::string_view>& names) {
   if (const auto* all = std::get_if<AllOf>(&condition.is)) {
     for (const auto& part : all->parts) unmet(part, question, later, names);
     return;
   }
-  auto name = std::visit(Namer{}, condition.is);
-  if (!holds(names, name)) names.push_back(std::move(name));
+  Gaps gaps;
+  if (evaluate(condition, question, later, gaps) == Tri::yes) return;
+  const auto name = std::visit(Namer{}, condition.is);
+  if (!holds(names, name)) names.push_back(name);
 }
 
 }  // namespace policy

@@ -78,7 +78,7 @@ struct Gaps {
 Tri evaluate(const Condition&, const Question&, Tri later, Gaps&);
 
 // The names of the questions that were answered with something else than yes, for telling a person what kept
-// a rule from matching: `host_path`, `for`, `settings.web`.
-void unmet(const Condition&, const Question&, Tri later, std::vector<std::string>& names);
+// a rule from matching: `host_path`, `for`, `settings.web`. They live as long as the condition.
+void unmet(const Condition&, const Question&, Tri later, std::vector<std::string_view>& names);
 
 }  // namespace policy

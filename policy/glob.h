@@ -29,6 +29,8 @@ class PathPattern final {
 
   bool matches(std::span<const std::string> path, Dotfiles dotfiles) const;
   const std::string& text() const { return text_; }
+  // As matches() takes them: no two `**` in a row, and `a/**` as `a`, `*`, `**`.
+  std::span<const std::string> components() const { return components_; }
   bool operator==(const PathPattern&) const = default;
 
  private:

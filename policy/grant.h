@@ -105,7 +105,7 @@ struct Denial {
 struct Ask {
   RuleRef rule;
   std::string reason;
-  std::string who;  // which people count, as Program::is_one_of() takes it
+  std::string who;  // which people count: Judgement::ask_who
   std::chrono::seconds within{};
   Sha256 action;  // what exactly is asked
   std::string action_name;

@@ -22,7 +22,7 @@ struct Judgement {
   std::string hint;
   std::vector<RuleRef> matched;
   std::vector<std::string> unknown;
-  std::string ask_who;  // `user`, or `<tier>:<subject>`
+  std::string ask_who;  // `user` and `<tier>:<subject>`, joined by `+`: who answers must be all of them
   std::chrono::seconds ask_within{};
 };
 

@@ -13,15 +13,21 @@ Tri later_of(Effect effect) { return effect == Effect::allow ? Tri::yes : Tri::n
 
 bool matches(const Rule& rule, const Question& question, Gaps& gaps) {
   const auto later = later_of(rule.effect);
+  const auto facts = gaps.facts;
+  const auto named = gaps.named.size();
   Tri answer = evaluate(rule.when, question, later, gaps);
   if (answer != Tri::no && rule.unless) {
     answer = std::min(answer, opposite(evaluate(*rule.unless, question, opposite(later), gaps)));
   }
+  if (answer == Tri::no) {
+    gaps.facts = facts;
+    gaps.named.resize(named);
+  }
   return rule.effect == Effect::allow ? answer == Tri::yes : answer != Tri::no;
 }
 
-std::vector<std::string> unmet(const Rule& rule, const Question& question) {
-  std::vector<std::string> names;
+std::vector<std::string_view> unmet(const Rule& rule, const Question& question) {
+  std::vector<std::string_view> names;
   const auto later = later_of(rule.effect);
   unmet(rule.when, question, later, names);
   Gaps gaps;

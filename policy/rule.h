@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/compile.h"
@@ -31,10 +32,11 @@ struct Rule {
   Clamp clamp;
 };
 
-// Whether the rule speaks: an unknown answer makes a deny or ask rule match, and an allow rule not.
+// Whether the rule speaks: an unknown answer makes a deny or ask rule match, and an allow rule not. A rule
+// that would not speak whatever the missing facts were leaves no gaps.
 bool matches(const Rule&, const Question&, Gaps&);
 
-// What kept an allow rule from matching, by name.
-std::vector<std::string> unmet(const Rule&, const Question&);
+// What kept an allow rule from matching, by name. The names live as long as the rule.
+std::vector<std::string_view> unmet(const Rule&, const Question&);
 
 }  // namespace policy

@@ -26,6 +26,7 @@ void lower(std::optional<std::chrono::seconds>& bound, const std::optional<std::
 }
 
 void name_gaps(const Gaps& gaps, std::vector<std::string>& names) {
+  if (gaps.facts.none() && gaps.named.empty()) return;
   for (const auto& info : fact_table()) {
     if (gaps.facts.test(static_cast<std::size_t>(info.fact))) names.emplace_back(info.name);
   }
@@ -34,13 +35,23 @@ void name_gaps(const Gaps& gaps, std::vector<std::string>& names) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) {
-    if (!out.empty()) out += ", ";
-    out += "`" + word + "`";
+// Room for most reasons: one that is put together part by part would move several times.
+constexpr std::size_t kReason = 160;
+
+template <class... Parts>
+void append(std::string& text, const Parts&... parts) {
+  (text.append(parts), ...);
+}
+
+// Every rule that asks must be content with the answer.
+void add_people(std::string_view people, std::string& all) {
+  for (std::size_t at = 0; at <= all.size();) {
+    const auto end = std::min(all.find('+', at), all.size());
+    if (std::string_view(all).substr(at, end - at) == people) return;
+    at = end + 1;
   }
-  return out;
+  if (!all.empty()) all += '+';
+  all += people;
 }
 
 // The rules that speak on a question. The first of each effect is the one named; rules come in the order of
@@ -68,9 +79,23 @@ RuleProgram::RuleProgram(RuleSet set) : set_(std::move(set)) {
   std::sort(set_.vmrun.begin(), set_.vmrun.end(), order);
   std::sort(set_.tiers.begin(), set_.tiers.end(),
             [](const TierStance& a, const TierStance& b) { return a.tier < b.tier; });
+  std::array<std::vector<std::uint32_t>, std::variant_size_v<Action>> members;
   for (std::uint32_t i = 0; i < set_.rules.size(); ++i) {
-    for (std::size_t action = 0; action < by_action_.size(); ++action) {
-      if (set_.rules[i].actions.test(action)) by_action_[action].push_back(i);
+    for (std::size_t action = 0; action < members.size(); ++action) {
+      if (set_.rules[i].actions.test(action)) members[action].push_back(i);
+    }
+  }
+  for (std::size_t action = 0; action < members.size(); ++action) {
+    const auto same =
+        std::find(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(action), members[action]);
+    const auto first = static_cast<std::size_t>(same - members.begin());
+    chapter_of_[action] = first == action ? chapters_.size() : chapter_of_[first];
+    if (first != action) continue;
+    auto& made = chapters_.emplace_back(Chapter{RuleIndex(set_.rules, members[action]), {}});
+    for (const auto index : members[action]) {
+      const auto& rule = set_.rules[index];
+      auto& allow = made.first_allow[static_cast<std::size_t>(rule.tier)];
+      if (rule.effect == Effect::allow && allow == nullptr) allow = &rule;
     }
   }
 }
@@ -88,47 +113,67 @@ Judgement RuleProgram::judge(Request& request, const Facts& settings) const {
   return judgement;
 }
 
+Ruling RuleProgram::rule_on(const Question& question, Scratch& scratch) const {
+  scratch.matched.clear();
+  scratch.gaps.facts.reset();
+  scratch.gaps.named.clear();
+  chapter(question).index.candidates(question, scratch.search);
+
+  Ruling ruling;
+  Spoken spoken;
+  for (const auto index : scratch.search.found) {
+    const auto& rule = set_.rules[index];
+    if (!matches(rule, question, scratch.gaps)) continue;
+    spoken.hear(rule);
+    scratch.matched.push_back(&rule);
+    if (rule.effect == Effect::deny) continue;
+    lower(ruling.clamp.timeout, rule.clamp.timeout);
+    lower(ruling.clamp.by, rule.clamp.by);
+  }
+  const auto silent = std::find_if(set_.tiers.begin(), set_.tiers.end(), [&](const TierStance& tier) {
+    return !tier.inherit && !spoken.heard[static_cast<std::size_t>(tier.tier)];
+  });
+  if (spoken.deny == nullptr && silent != set_.tiers.end()) {
+    ruling.silent = &*silent;
+    return ruling;
+  }
+  ruling.rule = spoken.deny != nullptr ? spoken.deny : spoken.ask != nullptr ? spoken.ask : spoken.allow;
+  if (ruling.rule != nullptr) ruling.effect = ruling.rule->effect;
+  return ruling;
+}
+
 Judgement RuleProgram::judge(const Question& question, Clamp& clamp) const {
   if (auto granted = builtin_grant(question.request)) return std::move(*granted);
   if (const auto* vmrun = std::get_if<Vmrun>(&question.request.what)) return judge_vmrun(*vmrun);
 
+  Scratch scratch;
+  const auto ruling = rule_on(question, scratch);
+  clamp = ruling.clamp;
   Judgement judgement;
-  Gaps gaps;
-  Spoken spoken;
-  for (const auto index : by_action_[question.request.what.index()]) {
-    const auto& rule = set_.rules[index];
-    if (!matches(rule, question, gaps)) continue;
-    spoken.hear(rule);
-    judgement.matched.push_back(rule.ref);
-    if (rule.effect == Effect::deny) continue;
-    lower(clamp.timeout, rule.clamp.timeout);
-    lower(clamp.by, rule.clamp.by);
-  }
-  name_gaps(gaps, judgement.unknown);
-
-  const TierStance* silent = nullptr;  // the highest tier that allows nothing of the kind
-  for (const auto& tier : set_.tiers) {
-    if (!tier.inherit && !spoken.heard[static_cast<std::size_t>(tier.tier)] && silent == nullptr)
-      silent = &tier;
-  }
-  const bool by_default = silent != nullptr || (spoken.ask == nullptr && spoken.allow == nullptr);
-  const Rule* speaker = spoken.deny != nullptr  ? spoken.deny
-                        : spoken.ask != nullptr ? spoken.ask
-                                                : spoken.allow;
-  if (spoken.deny == nullptr && by_default) {
-    explain_default(question, silent, judgement);
+  judgement.matched.reserve(scratch.matched.size());
+  for (const auto* rule : scratch.matched) judgement.matched.push_back(rule->ref);
+  name_gaps(scratch.gaps, judgement.unknown);
+  if (ruling.rule == nullptr) {
+    explain_default(question, ruling.silent, judgement);
     return judgement;
   }
-  judgement.effect = speaker->effect;
-  judgement.code = code_of(speaker->effect);
-  judgement.rule = speaker->ref;
-  judgement.reason = speaker->why;
-  judgement.hint = speaker->hint;
-  judgement.ask_who = speaker->ask_who;
-  judgement.ask_within = speaker->ask_within;
+  const auto& speaker = *ruling.rule;
+  judgement.effect = speaker.effect;
+  judgement.code = code_of(speaker.effect);
+  judgement.rule = speaker.ref;
+  judgement.reason = speaker.why;
+  judgement.hint = speaker.hint;
+  if (judgement.effect == Effect::ask) {
+    judgement.ask_within = speaker.ask_within;
+    for (const auto* rule : scratch.matched) {
+      if (rule->effect != Effect::ask) continue;
+      add_people(rule->ask_who, judgement.ask_who);
+      judgement.ask_within = std::min(judgement.ask_within, rule->ask_within);
+    }
+  }
   if (judgement.reason.empty() && judgement.effect == Effect::deny) {
     judgement.reason =
-        "rule `" + speaker->ref.id + "` refuses `" + std::string(name_of(question.request.what)) + "`";
+        "rule `" + speaker.ref.id + "` refuses `" + std::string(name_of(question.request.what)) + "`";
   }
   return judgement;
 }
@@ -145,22 +190,27 @@ bool RuleProgram::is_one_of(const Subject& who, std::string_view people) const {
 
 void RuleProgram::explain_default(const Question& question, const TierStance* silent,
                                   Judgement& judgement) const {
-  const std::string action(name_of(question.request.what));
+  const auto action = name_of(question.request.what);
+  auto& reason = judgement.reason;
+  reason.reserve(kReason);
   judgement.effect = Effect::deny;
   judgement.code = "deny.default";
   judgement.rule =
       RuleRef{"default", silent != nullptr ? std::string(spelling(silent->tier)) : "builtin", ""};
-  judgement.reason = "no rule allows `" + action + "`";
-  if (silent == nullptr) return;
-  judgement.reason = "no rule of `" + silent->name + "` allows `" + action + "`";
-  for (const auto index : by_action_[question.request.what.index()]) {
-    const auto& rule = set_.rules[index];
-    if (rule.effect != Effect::allow || rule.tier != silent->tier) continue;
-    const auto names = unmet(rule, question);
-    judgement.reason += " as it is; rule `" + rule.ref.id + "` would, but for " + joined(names);
-    judgement.hint = rule.hint;
+  if (silent == nullptr) {
+    append(reason, "no rule allows `", action, "`");
     return;
   }
+  append(reason, "no rule of `", silent->name, "` allows `", action, "`");
+  const auto* rule = chapter(question).first_allow[static_cast<std::size_t>(silent->tier)];
+  if (rule == nullptr) return;
+  append(reason, " as it is; rule `", rule->ref.id, "` would, but for ");
+  bool first = true;
+  for (const auto name : unmet(*rule, question)) {
+    append(reason, first ? "`" : ", `", name, "`");
+    first = false;
+  }
+  judgement.hint = rule->hint;
 }
 
 Judgement RuleProgram::judge_vmrun(const Vmrun& vmrun) const {

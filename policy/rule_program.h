@@ -5,9 +5,11 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policy/rule.h"
+#include "policy/rule_index.h"
 
 namespace policy {
 
@@ -39,11 +41,22 @@ struct RuleSet {
   Sha256 digest;
 };
 
+// What the rules say, before it is put into words. Points into the program.
+struct Ruling {
+  Effect effect = Effect::deny;
+  const Rule* rule = nullptr;          // that decides; null: nothing allows it
+  const TierStance* silent = nullptr;  // the highest tier of which no rule speaks, when that refuses
+  Clamp clamp;
+};
+
 // Rules as a set: deny over ask over allow within a tier, the most restrictive tier wins, and what no rule
 // allows is refused. The order of rules and files has no influence on anything, the rule named included.
+// What a question costs depends on how many rules may speak on it, not on how many there are.
 class RuleProgram final : public Program {
  public:
   explicit RuleProgram(RuleSet);
+  RuleProgram(const RuleProgram&) = delete;
+  RuleProgram& operator=(const RuleProgram&) = delete;
 
   Judgement judge(Request& request, const Facts& settings) const override;
   bool may_be_allowed(const Subject& who, std::size_t action) const override;
@@ -55,15 +68,36 @@ class RuleProgram final : public Program {
   // The same on a question with facts withheld; changes nothing in the request.
   Judgement judge(const Question&, Clamp& clamp) const;
 
+  // Buffers of an evaluation, and what it found on the way. Kept from one to the next, they make it allocate
+  // nothing.
+  struct Scratch {
+    RuleIndex::Search search;
+    std::vector<const Rule*> matched;  // every rule that speaks, in the order of tiers and ids
+    Gaps gaps;
+  };
+  // What the rules of `actions:` say, and nothing beside them: neither what is built in nor `vmrun:`.
+  Ruling rule_on(const Question&, Scratch&) const;
+
   std::span<const Rule> rules() const { return set_.rules; }
+  // Ends the program; its rules can go on into another one.
+  std::vector<Rule> take_rules() && { return std::move(set_.rules); }
 
  private:
+  // The rules about one action.
+  struct Chapter {
+    RuleIndex index;
+    std::array<const Rule*, kTierCount> first_allow{};  // of each tier
+  };
+
+  const Chapter& chapter(const Question& question) const {
+    return chapters_[chapter_of_[question.request.what.index()]];
+  }
   Judgement judge_vmrun(const Vmrun&) const;
   void explain_default(const Question&, const TierStance*, Judgement&) const;
 
-  RuleSet set_;  // rules sorted by tier and id
-  // Indexes into the rules, by the alternative of Action they are about.
-  std::array<std::vector<std::uint32_t>, std::variant_size_v<Action>> by_action_;
+  RuleSet set_;                    // rules sorted by tier and id
+  std::vector<Chapter> chapters_;  // actions with the same rules share one
+  std::array<std::size_t, std::variant_size_v<Action>> chapter_of_{};
 };
 
 }  // namespace policy

@@ -1,6 +1,7 @@
 #include "gateway/approval/desk.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -15,7 +16,19 @@ namespace {
 
 constexpr std::size_t kMaxOpen = 16;  // of one principal
 constexpr std::chrono::milliseconds kLook{100};
-constexpr char kAnybodyAsUser[] = "user";
+constexpr std::string_view kAnybodyAsUser = "user";
+
+// Whether `by` is all of the people, or any of them.
+enum class Need { all, any };
+bool counts(std::string_view people, const policy::Subject& by, const policy::Program* program, Need need) {
+  while (true) {
+    const auto one = people.substr(0, people.find('+'));
+    const bool is = one == kAnybodyAsUser ? by.uid == 0U : program != nullptr && program->is_one_of(by, one);
+    if (is == (need == Need::any)) return is;
+    if (one.size() == people.size()) return is;
+    people.remove_prefix(one.size() + 1);
+  }
+}
 
 }  // namespace
 
@@ -108,15 +121,10 @@ Result<void> Desk::judge(const policy::Approve& answer, const policy::Subject& b
         "approval.same_client",
         "this command was started from below the client that asks; use a terminal of your own");
   }
-  const bool counts = question.people == kAnybodyAsUser
-                          ? by.uid == 0U
-                          : program != nullptr && program->is_one_of(by, question.people);
-  if (!counts) {
+  if (!counts(question.people, by, program, Need::all)) {
     return policy::fail("approval.not_asked",
-                        "rule `" + question.rule.id + "` asks " +
-                            (question.people == kAnybodyAsUser ? std::string("whoever may become root")
-                                                               : "`" + question.people + "`") +
-                            ", and you are not among them");
+                        "rule `" + question.rule.id + "` asks `" + question.people +
+                            "` (`user`: whoever may become root), and you are not that");
   }
   return {};
 }
@@ -144,7 +152,7 @@ std::vector<Question> Desk::open_for(const policy::Subject& who, const policy::P
   for (const auto& [id, question] : questions_) {
     if (question->state != Question::State::open) continue;
     const bool may = question->asker.principal == who.principal || who.uid == 0U ||
-                     (program != nullptr && program->is_one_of(who, question->people));
+                     counts(question->people, who, program, Need::any);
     if (may) open.push_back(*question);
   }
   return open;

@@ -28,7 +28,7 @@ struct Question {
   policy::Json what;
   policy::RuleRef rule;
   std::string reason;
-  std::string people;  // as Program::is_one_of() takes it; `user`: root, as whom the user acts through sudo
+  std::string people;  // Judgement::ask_who; `user`: root, as whom the user acts through sudo
   policy::Sha256 digest, policy;
   std::chrono::nanoseconds until{};  // since boot
   enum class State { open, allowed, denied } state = State::open;

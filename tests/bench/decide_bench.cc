@@ -8,6 +8,7 @@
 #include "policy/engine.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_inventory.h"
+#include "tests/policy/questions.h"
 
 namespace {
 
@@ -30,7 +31,7 @@ struct World {
   fakes::FakeClock clock;
   fakes::FakeInventory inventory;
   NoLog log;
-  policy::Caller caller{{.principal = {"uid:1000"}, .uid = 1000}, {.call = policy::CallId::random()}};
+  policy::Caller caller{policy::questions::agent(), {policy::CallId::random(), "", {}}};
   policy::SandboxId sandbox = inventory.add(caller.who.principal);
   policy::Engine engine{{.program = policy::load_default().program,
                          .enforcers = {},

@@ -142,6 +142,17 @@ TEST_F(ApprovalDesk, OnlyThoseWhomTheRuleMeansCanSayYes) {
   EXPECT_EQ(allow(nat, root_), "");
 }
 
+TEST_F(ApprovalDesk, WhoAnswersMustBeAllThoseWhomTheRulesMean) {
+  auto question = asked(policy::Network::web, alice_);
+  question.who = "user:oncall+user";
+  const auto id = ask(question, alice_).id;
+  EXPECT_EQ(allow(id, sam_), "approval.not_asked");
+  EXPECT_EQ(allow(id, root_), "approval.not_asked");
+  auto sam_as_root = root_;
+  sam_as_root.os_user = "sam";
+  EXPECT_EQ(allow(id, sam_as_root), "");
+}
+
 TEST_F(ApprovalDesk, WhoeverRunsAsTheAskersAccountIsNotAnotherPerson) {
   auto sam_too = sam_;
   sam_too.uid = 1000;  // a second name of the same account

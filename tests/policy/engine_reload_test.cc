@@ -153,6 +153,23 @@ TEST_F(Reload, PeopleAreThoseWhomTheSubjectDescribes) {
   EXPECT_FALSE(program->is_one_of(sam, ""));
 }
 
+TEST_F(Reload, EveryRuleThatAsksMustBeContent) {
+  const std::vector<Source> sources{
+      {"user.yaml", kAsking, {}},
+      {"project.yaml",
+       "sallyport: policy/v1\ntier: project\nname: p\ndefault: inherit\n"
+       "actions: { a: { ask: run, within: 1m }, b: { ask: run } }\n",
+       {}}};
+  auto both = compile(sources);
+  ASSERT_TRUE(both.program) << both.error().message;
+  engine_->put_in_force(both.program);
+  const auto asked = decide(run());
+  const auto& ask = std::get<Ask>(asked);
+  EXPECT_EQ(ask.who, "user:sec+user");
+  EXPECT_EQ(ask.rule.id, "ask-run");
+  EXPECT_EQ(ask.within, 1min);
+}
+
 TEST_F(Reload, EachDecisionIsMadeUnderOnePolicyAndNamesIt) {
   const auto first = engine_->program()->digest();
   EXPECT_TRUE(std::holds_alternative<Grant<Screenshot>>(decide(Screenshot{box_})));

@@ -2,36 +2,17 @@
 // rules never widen where they must not, and not knowing never widens.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "policy/rule_program.h"
+#include "tests/policy/dice.h"
 #include "tests/policy/questions.h"
 
 namespace policy {
 namespace {
 
 using namespace questions;
-
-class Dice {
- public:
-  explicit Dice(unsigned seed) : engine_(seed) {}
-  std::size_t below(std::size_t n) { return engine_() % n; }
-  bool chance(int percent) { return below(100) < static_cast<std::size_t>(percent); }
-  template <class T>
-  const T& one(const std::vector<T>& of) {
-    return of[below(of.size())];
-  }
-  template <class T>
-  void shuffle(std::vector<T>& values) {
-    std::shuffle(values.begin(), values.end(), engine_);
-  }
-
- private:
-  std::mt19937 engine_;
-};
 
 // A condition that every one of the copies has an answer to, in flow style.
 std::string condition(Dice& dice, int depth) {

@@ -1,0 +1,128 @@
+// The policy alone: one question to programs of 10 to 10,000 rules, and what compiling 10,000 takes. A
+// regression in the first is paid by every call and every web request of every sandbox; it must not grow with
+// the number of rules. One in the second is paid at start and at each reload.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "tests/bench/counted_memory.h"
+#include "tests/bench/many_rules.h"
+
+namespace {
+
+using bench::Shape;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kQuestions = 8192;
+
+// Times of single calls, in nanoseconds. What takes longer than the last counts as the last.
+class Times final {
+ public:
+  void add(std::chrono::nanoseconds time) {
+    const auto ns = static_cast<std::size_t>(std::max<std::int64_t>(0, time.count()));
+    ++counts_[std::min(ns, counts_.size() - 1)];
+    ++total_;
+  }
+  double quantile(double of) const {
+    std::size_t seen = 0;
+    for (std::size_t ns = 0; ns < counts_.size(); ++ns) {
+      seen += counts_[ns];
+      if (static_cast<double>(seen) >= of * static_cast<double>(total_)) return static_cast<double>(ns);
+    }
+    return 0;
+  }
+
+ private:
+  std::vector<std::size_t> counts_ = std::vector<std::size_t>(100'000);
+  std::size_t total_ = 0;
+};
+
+// Each round asks every question once and takes the time of each, that of reading the clock included.
+template <class Ask>
+void each(benchmark::State& state, Shape shape, const Ask& ask) {
+  const auto rules = static_cast<std::size_t>(state.range(0));
+  const auto questions = bench::questions(shape, rules, kQuestions);
+  Times times, clock;
+  for (auto round : state) {
+    (void)round;
+    for (const auto& question : questions) {
+      const auto before = Clock::now();
+      ask(question);
+      times.add(Clock::now() - before);
+    }
+    state.PauseTiming();
+    for (std::size_t i = 0; i < kQuestions; ++i) {
+      const auto before = Clock::now();
+      clock.add(Clock::now() - before);
+    }
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kQuestions));
+  state.counters["p50_ns"] = times.quantile(0.5);
+  state.counters["p99_ns"] = times.quantile(0.99);
+  state.counters["clock_ns"] = clock.quantile(0.5);
+}
+
+// What the rules say, before it is put into words.
+void Evaluate(benchmark::State& state, Shape shape) {
+  const auto program = bench::program(shape, static_cast<std::size_t>(state.range(0)));
+  const auto& settings = policy::known_settings();
+  policy::RuleProgram::Scratch scratch;
+  std::size_t allowed = 0, asked = 0, allocations = 0;
+  each(state, shape, [&](const policy::Request& request) {
+    const auto before = bench::heap().allocations;
+    const auto ruling = program->rule_on({request, settings}, scratch);
+    // The first round makes room.
+    if (asked >= kQuestions) allocations += bench::heap().allocations - before;
+    allowed += ruling.effect == policy::Effect::allow ? 1 : 0;
+    ++asked;
+  });
+  if (allocations != 0) state.SkipWithError("evaluating allocates memory");
+  if (allowed < asked / 12 || allowed > asked / 8) state.SkipWithError("one question in ten is not allowed");
+  state.counters["allocations"] = static_cast<double>(allocations);
+  state.counters["allowed"] = static_cast<double>(allowed) / static_cast<double>(asked);
+}
+
+// The whole judgement, with the reason and the hint of a refusal.
+void Judge(benchmark::State& state, Shape shape) {
+  const auto program = bench::program(shape, static_cast<std::size_t>(state.range(0)));
+  const auto& settings = policy::known_settings();
+  each(state, shape, [&](const policy::Request& request) {
+    policy::Clamp clamp;
+    benchmark::DoNotOptimize(program->judge(policy::Question{request, settings}, clamp));
+  });
+}
+
+// From text to program, with its 1,000 tests run.
+void Compile(benchmark::State& state, Shape shape) {
+  const auto sources = bench::policy_text(shape, static_cast<std::size_t>(state.range(0)), 1000);
+  const auto before = bench::heap().bytes;
+  std::size_t kept = 0, peak = 0;
+  for (auto round : state) {
+    (void)round;
+    bench::forget_peak();
+    const auto compiled = policy::compile(sources);
+    if (!compiled.program) {
+      state.SkipWithError(compiled.error().message.c_str());
+      return;
+    }
+    kept = bench::heap().bytes - before;
+    peak = bench::heap().peak - before;
+  }
+  state.counters["peak_MB"] = static_cast<double>(peak) / 1e6;
+  state.counters["program_MB"] = static_cast<double>(kept) / 1e6;
+}
+
+#define SHAPES(function, ...)                                      \
+  BENCHMARK_CAPTURE(function, spread, Shape::spread)->__VA_ARGS__; \
+  BENCHMARK_CAPTURE(function, dense, Shape::dense)->__VA_ARGS__;   \
+  BENCHMARK_CAPTURE(function, mixed, Shape::mixed)->__VA_ARGS__
+SHAPES(Evaluate, RangeMultiplier(10)->Range(10, 10'000)->Unit(benchmark::kMicrosecond));
+SHAPES(Judge, RangeMultiplier(10)->Range(10, 10'000)->Unit(benchmark::kMicrosecond));
+SHAPES(Compile, Arg(10'000)->Unit(benchmark::kMillisecond));
+#undef SHAPES
+
+}  // namespace
