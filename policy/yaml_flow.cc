@@ -52,9 +52,10 @@ std::string written(const Node& node, Quotes quotes) {
     case Node::Kind::scalar:
       return scalar(node, quotes);
     case Node::Kind::list: {
-      std::string out = "[";
-      for (const auto& item : node.items) out += (out.size() > 1 ? ", " : "") + written(item, quotes);
-      return out + "]";
+      std::string out;
+      for (const auto& item : node.items) out += (out.empty() ? "" : ", ") + written(item, quotes);
+      const bool of_maps = out.starts_with('{') || out.ends_with('}');
+      return of_maps ? "[ " + out + " ]" : "[" + out + "]";
     }
     case Node::Kind::map: {
       if (node.entries.empty()) return "{}";

@@ -17,6 +17,7 @@
 #include "gateway/mcp/json_reader.h"
 #include "gateway/mcp/line_reader.h"
 #include "gateway/settings/folder.h"
+#include "policy/difference.h"
 #include "policy/explain.h"
 #include "policy/finding_report.h"
 #include "policy/json_schema.h"
@@ -178,6 +179,19 @@ int policy_who_can(const Sources& sources, const std::string& action, const Word
     put(printable(policy::to_text(*rows)));
   }
   return 0;
+}
+
+int policy_diff(const Sources& sources, const std::string& before, const std::string& after, ReportForm form,
+                Widening widening) {
+  const auto old = know(sources, {before}), fresh = know(sources, {after});
+  if (!old || !fresh) return 2;
+  const auto difference = policy::difference(*old->studied.anatomy, *fresh->studied.anatomy);
+  if (form == ReportForm::json) {
+    put_json(policy::to_json(difference));
+  } else {
+    put(printable(policy::to_text(difference)));
+  }
+  return widening == Widening::fails && difference.widens() ? 1 : 0;
 }
 
 int check_request(const Sources& sources, const Words& paths) {

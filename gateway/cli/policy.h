@@ -20,6 +20,9 @@ int policy_test(const Sources&, const Words& paths, ReportForm);
 int policy_explain(const Sources&, const std::string& call, const std::string& subject, const Words& words,
                    ReportForm);
 int policy_who_can(const Sources&, const std::string& action, const Words& words, ReportForm);
+// From one file or folder to another. 2 when one of them cannot be read, so that 1 says one thing.
+enum class Widening { told, fails };
+int policy_diff(const Sources&, const std::string& before, const std::string& after, ReportForm, Widening);
 // Answers questions from stdin, one a line.
 int check_request(const Sources&, const Words& paths);
 

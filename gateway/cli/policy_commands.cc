@@ -70,6 +70,13 @@ void PolicyCommands::add_asking(CLI::App& group) {
   who->add_option("action", call_, "The action")->required();
   who->add_flag("--json", json_);
   add_words(*who);
+  auto* diff = command(group, "diff", "What changed between two policies, and what became possible", [this] {
+    return policy_diff(sources_, old_, new_, form(), fail_on_widening_ ? Widening::fails : Widening::told);
+  });
+  diff->add_option("old", old_, "A policy file, or a folder of them")->required();
+  diff->add_option("new", new_, "Another")->required();
+  add_form(*diff, {"text", "json"});
+  diff->add_flag("--fail-on-widening", fail_on_widening_, "1 when something became possible");
 }
 
 void PolicyCommands::add_reference(CLI::App& group) {

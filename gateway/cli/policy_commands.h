@@ -34,9 +34,9 @@ class PolicyCommands final {
 
   const Sources& sources_;
   std::function<int()>& run_;
-  std::string call_, subject_, form_ = "text";
+  std::string call_, subject_, old_, new_, form_ = "text";
   std::vector<std::string> words_;
-  bool json_ = false, strict_ = false, builtin_ = false, check_only_ = false;
+  bool json_ = false, strict_ = false, builtin_ = false, check_only_ = false, fail_on_widening_ = false;
 };
 
 }  // namespace gateway::cli

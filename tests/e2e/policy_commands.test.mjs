@@ -220,3 +220,24 @@ test('policy fmt lays files out, keeps comments and rights, and --check only tel
   assert.equal((await stat(path.join(folder, name))).mode & 0o777, 0o640);
   assert.equal(await good(['policy', 'fmt', '--check', name, ...shipped]), '');
 });
+
+test('policy diff shows calls that became possible, as tests that can be pasted', async () => {
+  const old = await file('old.yaml', `${head}actions:\n  r: { allow: create, network: none }\n`);
+  const next = await file('new.yaml', `${head}actions:\n  r: { allow: create, network: [none, nat] }\n  no: { deny: list }\n`);
+  const said = await sp(['policy', 'diff', '--fail-on-widening', old, next]);
+  assert.equal(said.code, 1);
+  assert.match(said.out, /^changed: rule `r` of tier user$/m);
+  assert.match(said.out, /^added: rule `no` of tier user$/m);
+  assert.match(said.out, /may still have become possible/);
+  const [, statement] = /^- (\{ call: create, network: nat, expect: allow r \})$/m.exec(said.out);
+  for (const [name, code] of [[next, 0], [old, 1]]) {
+    const text = await readFile(path.join(folder, name), 'utf8');
+    await file('pasted.yaml', `${text}tests:\n  - ${statement}\n`);
+    assert.equal((await sp(['policy', 'test', 'pasted.yaml'])).code, code);
+  }
+  assert.equal((await sp(['policy', 'diff', old, next])).code, 0);
+  assert.equal((await sp(['policy', 'diff', '--fail-on-widening', next, old])).code, 0);
+  assert.equal((await sp(['policy', 'diff', old, 'nowhere.yaml'])).code, 2);
+  const json = JSON.parse(await good(['policy', 'diff', '--format', 'json', old, next]));
+  assert.deepEqual([json.widens, json.complete, json.widenings.length], [true, true, 1]);
+});
