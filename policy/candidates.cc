@@ -1,6 +1,7 @@
 #include "policy/candidates.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "policy/stated_words.h"
@@ -128,11 +129,7 @@ class Collector {
     add(std::string(info.name), stated_value(info.name, value));
   }
   void add(const std::string& key, yaml::Node value) {
-    auto& pool = pools_[key];
-    const auto same = yaml::flow(value);
-    const bool known =
-        std::any_of(pool.begin(), pool.end(), [&](const yaml::Node& one) { return yaml::flow(one) == same; });
-    if (!known) pool.push_back(std::move(value));
+    if (known_.emplace(key, yaml::flow(value)).second) pools_[key].push_back(std::move(value));
   }
 
  private:
@@ -148,16 +145,18 @@ class Collector {
   }
 
   Pools& pools_;
+  std::set<std::pair<std::string, std::string>> known_;
 };
 
 }  // namespace
 
-Pools pools_for(const ActionWord& action, const std::vector<const Anatomy*>& policies) {
+Pools pools_for(const ActionWord& action, const std::vector<const Anatomy*>& policies,
+                const std::function<bool(const Rule&)>& counts) {
   Pools pools;
   Collector collect(pools);
   for (const auto* anatomy : policies) {
     for (const auto& rule : anatomy->whole->rules()) {
-      if ((rule.actions & action.actions).none()) continue;
+      if ((rule.actions & action.actions).none() || !counts(rule)) continue;
       collect.take(rule.when);
       if (rule.unless) collect.take(*rule.unless);
       // What is lowered is shown best by what lies above.

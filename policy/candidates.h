@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,8 +13,9 @@ namespace policy {
 // Whatever neither policy asks about has one value or none.
 using Pools = std::map<std::string, std::vector<yaml::Node>>;
 
-// Those for one action, from the matchers of the rules about it in any of the policies.
-Pools pools_for(const ActionWord&, const std::vector<const Anatomy*>&);
+// Those for one action, from the matchers of the rules about it in any of the policies that `counts` takes.
+Pools pools_for(const ActionWord&, const std::vector<const Anatomy*>&,
+                const std::function<bool(const Rule&)>& counts);
 
 // The statements of all tests, each with its `call`, and of all examples that are maps and say theirs.
 std::vector<yaml::Node> stated_in(const Anatomy&);

@@ -93,10 +93,7 @@ std::vector<NearRule> nearest(const Anatomy& anatomy, const Question& question, 
     if (!rule.actions.test(question.request.what.index()) || matches(rule, question, gaps)) continue;
     const auto names = unmet(rule, question);
     if (names.empty()) continue;
-    const auto* placed = anatomy.rule(rule.ref);
     NearRule near{rule.ref, rule.effect, names.front(), {}, {}, names.size() - 1};
-    near.asked = asked_under(placed == nullptr ? nullptr : placed->entry, near.unmet);
-    near.was = said_of(near.unmet, question);
     const bool refused = judgement.effect == Effect::deny;
     found.push_back({spelling(rule.tier) == judgement.rule.tier, (rule.effect != Effect::deny) == refused,
                      names.size(), std::move(near)});
@@ -109,7 +106,11 @@ std::vector<NearRule> nearest(const Anatomy& anatomy, const Question& question, 
   });
   std::vector<NearRule> near;
   for (auto& ranked : found) {
-    if (near.size() < kNear) near.push_back(std::move(ranked.near));
+    if (near.size() == kNear) break;
+    near.push_back(std::move(ranked.near));
+    const auto* placed = anatomy.rule(near.back().rule);
+    near.back().asked = asked_under(placed == nullptr ? nullptr : placed->entry, near.back().unmet);
+    near.back().was = said_of(near.back().unmet, question);
   }
   return near;
 }

@@ -4,10 +4,12 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "policy/candidates.h"
+#include "policy/compare.h"
 #include "policy/stated_question.h"
 #include "policy/stated_words.h"
 #include "policy/yaml_flow.h"
@@ -19,6 +21,8 @@ using Kind = yaml::Node::Kind;
 
 // Combinations tried for one action; beyond them it is left to chance, with the same dice each time.
 constexpr std::size_t kMaxTried = 4'000;
+// Values of other rules that are tried with those of the rules that differ.
+constexpr std::size_t kFew = 3;
 
 struct Answer {
   Judgement judgement;
@@ -51,27 +55,60 @@ class Search {
     for (const auto* anatomy : {&before_, &after_}) {
       for (const auto& map : stated_in(*anatomy)) judge(map.find("call")->value.text, map);
     }
+    const auto differing = differing_rules();
     for (const auto& word : action_words()) {
-      if (word.name != "any") combine(std::string(word.name), pools_for(word, {&before_, &after_}));
+      if (word.name == "any") continue;
+      const std::vector<const Anatomy*> both{&before_, &after_};
+      const auto all = pools_for(word, both, [](const Rule&) { return true; });
+      const auto near = pools_for(
+          word, both, [&](const Rule& rule) { return differing.contains({rule.tier, rule.ref.id}); });
+      // What the differing rules ask first: in a large policy that is where the change is.
+      if (near != all) combine(std::string(word.name), joined(near, all), Part::of_it);
+      combine(std::string(word.name), all, Part::all_of_it);
     }
     Pools verbs;
     for (int i = 0; i <= static_cast<int>(VmrunVerb::capture_screen); ++i) {
       verbs["verb"].push_back(stated_value("verb", spelling(static_cast<VmrunVerb>(i))));
     }
-    combine(std::string(Vmrun::kName), verbs);
+    combine(std::string(Vmrun::kName), verbs, Part::all_of_it);
     for (auto& [key, witness] : found_) result_.found.push_back(std::move(witness));
     return std::move(result_);
   }
 
  private:
-  // Every combination where there are few; else a fixed sample of them. A key may also be left out where the
-  // gateway, and not the caller, knows it.
-  void combine(const std::string& call, const Pools& pools) {
-    struct Dimension {
-      const std::string* key;
-      const std::vector<yaml::Node>* values;
-      std::size_t choices;
-    };
+  enum class Part { of_it, all_of_it };
+  using RuleIds = std::set<std::pair<Tier, std::string>>;
+
+  // Rules that are written otherwise, or that stand in one of the two only.
+  RuleIds differing_rules() const {
+    RuleIds ids;
+    for (const auto& change : changes(before_, after_)) {
+      if (change.kind == "rule") ids.emplace(change.tier, change.id);
+    }
+    return ids;
+  }
+
+  // The values of the first, and a few more of the second for each key.
+  static Pools joined(Pools near, const Pools& all) {
+    for (const auto& [key, values] : all) {
+      auto& pool = near[key];
+      const auto room = pool.size() + kFew;
+      for (const auto& value : values) {
+        if (pool.size() < room) pool.push_back(value);
+      }
+    }
+    return near;
+  }
+
+  struct Dimension {
+    const std::string* key;
+    const std::vector<yaml::Node>* values;
+    std::size_t choices;  // one more than values where it may be left out
+  };
+
+  // Every combination where there are few. Else each value once, and a sample with the same dice each time. A
+  // key may also be left out where the gateway, and not the caller, knows it.
+  void combine(const std::string& call, const Pools& pools, Part part) {
     std::vector<Dimension> dimensions;
     std::size_t product = 1;
     for (const auto& [key, values] : pools) {
@@ -79,20 +116,40 @@ class Search {
       dimensions.push_back({&key, &values, values.size() + (optional ? 1 : 0)});
       product = std::min(product * dimensions.back().choices, kMaxTried + 1);
     }
-    std::mt19937 dice(1);
-    const bool all = product <= kMaxTried;
-    result_.complete = result_.complete && all;
-    for (std::size_t n = 0; n < std::min(product, kMaxTried); ++n) {
-      yaml::Node map;
-      map.kind = Kind::map;
-      auto rest = n;
-      for (const auto& dimension : dimensions) {
-        const auto choice = all ? rest % dimension.choices : dice() % dimension.choices;
-        rest /= dimension.choices;
-        if (choice < dimension.values->size()) state(map, *dimension.key, (*dimension.values)[choice]);
+    if (product <= kMaxTried) {
+      for (std::size_t n = 0; n < product; ++n) {
+        auto rest = n;
+        judge(call, made(dimensions, [&rest](std::size_t, std::size_t choices) {
+                return std::exchange(rest, rest / choices) % choices;
+              }));
       }
-      judge(call, map);
+      return;
     }
+    if (part == Part::all_of_it) result_.complete = false;
+    std::mt19937 dice(1);
+    std::size_t tries = kMaxTried;
+    const auto roll = [&](std::size_t fixed, std::size_t value) {
+      judge(call, made(dimensions, [&](std::size_t dimension, std::size_t choices) {
+              return dimension == fixed ? value : dice() % choices;
+            }));
+    };
+    for (std::size_t fixed = 0; fixed < dimensions.size(); ++fixed) {
+      for (std::size_t value = 0; value < dimensions[fixed].choices && tries > 0; ++value, --tries)
+        roll(fixed, value);
+    }
+    for (; tries > 0; --tries) roll(dimensions.size(), 0);
+  }
+
+  template <class Choose>
+  static yaml::Node made(const std::vector<Dimension>& dimensions, Choose choose) {
+    yaml::Node map;
+    map.kind = Kind::map;
+    for (std::size_t i = 0; i < dimensions.size(); ++i) {
+      const auto choice = choose(i, dimensions[i].choices);
+      if (choice < dimensions[i].values->size())
+        state(map, *dimensions[i].key, (*dimensions[i].values)[choice]);
+    }
+    return map;
   }
 
   struct Flip {

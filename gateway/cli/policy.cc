@@ -39,7 +39,7 @@ struct Known {
   policy::Facts settings;
   policy::Studied studied;
 };
-std::optional<Known> know(const Sources& sources, const Words& paths) {
+std::optional<Known> know(const Sources& sources, const Words& paths, ReportForm form = ReportForm::text) {
   auto texts = policy_sources(sources, paths);
   if (!texts) {
     complain(texts.error());
@@ -48,7 +48,11 @@ std::optional<Known> know(const Sources& sources, const Words& paths) {
   Known known{load_settings(sources).facts(), {}};
   known.studied = policy::study(*texts, known.settings);
   if (known.studied.anatomy) return known;
-  say(findings_text(known.studied.compiled.diagnostics, *texts));
+  if (form == ReportForm::json) {
+    put_json(policy::findings_json(known.studied.compiled));
+  } else {
+    say(findings_text(known.studied.compiled.diagnostics, *texts));
+  }
   return std::nullopt;
 }
 
@@ -129,7 +133,7 @@ int policy_check(const Sources& sources, const Words& paths, ReportForm form, St
 }
 
 int policy_test(const Sources& sources, const Words& paths, ReportForm form) {
-  const auto known = know(sources, paths);
+  const auto known = know(sources, paths, form);
   if (!known) return 1;
   const auto run = policy::run_all_tests(*known->studied.anatomy);
   if (form == ReportForm::json) {

@@ -222,7 +222,8 @@ nlohmann::ordered_json answer(const json& id) {
 }
 
 std::string line_of(const nlohmann::ordered_json& out) {
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  // In ASCII: the answers of hostile requests end up on terminals too.
+  return out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 std::string refused(const json& id, std::string_view code, std::string_view reason) {

@@ -221,6 +221,24 @@ test('policy fmt lays files out, keeps comments and rights, and --check only tel
   assert.equal(await good(['policy', 'fmt', '--check', name, ...shipped]), '');
 });
 
+// Lines after `$` are a command for a shell; what follows is what it prints, with … for anything.
+test('the commands that docs/policy.md shows print what it says', async () => {
+  const page = await readFile(path.join(root, 'docs/policy.md'), 'utf8');
+  const where = await mkdtemp(path.join(folder, 'page-'));
+  let commands = 0;
+  for (const [, block] of page.matchAll(/^```console\n(.*?)^```$/gms)) {
+    for (const step of block.split(/^\$ /m).slice(1)) {
+      const [command, ...lines] = step.split('\n');
+      const said = await run('/bin/sh', ['-c', `exec 2>&1; ${command}`],
+        { env: { ...env, PATH: `${path.dirname(sallyport)}:${process.env.PATH}` }, cwd: where });
+      const pattern = lines.join('\n').split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*');
+      assert.match(said.out, new RegExp(`^${pattern}$`), command);
+      commands += 1;
+    }
+  }
+  assert.ok(commands >= 20);
+});
+
 test('policy diff shows calls that became possible, as tests that can be pasted', async () => {
   const old = await file('old.yaml', `${head}actions:\n  r: { allow: create, network: none }\n`);
   const next = await file('new.yaml', `${head}actions:\n  r: { allow: create, network: [none, nat] }\n  no: { deny: list }\n`);

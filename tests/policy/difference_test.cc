@@ -128,6 +128,23 @@ TEST(PolicyDiff, TellsWhatIsWrittenOtherwise) {
   EXPECT_NE(text.find("may still have become possible"), std::string::npos) << text;
 }
 
+// Among many rules the one that differs is found.
+TEST(PolicyDiff, FindsOneFolderMoreAmongManyRules) {
+  std::string rules = "actions:\n";
+  for (int i = 0; i < 200; ++i) {
+    rules += "  r" + std::to_string(i) + ": { allow: copy_in, host_path: \"transfer:f" + std::to_string(i) +
+             "/**\", guest_path: \"/tmp/**\", bytes: { max: " + std::to_string(i + 1) + "KiB } }\n";
+  }
+  const auto before = anatomy(rules);
+  const auto after = anatomy(rules + "  more: { allow: copy_in, host_path: \"transfer:secret/**\" }\n");
+  ASSERT_TRUE(before && after);
+  const auto found = difference(*before, *after);
+  EXPECT_FALSE(found.search.complete);
+  ASSERT_EQ(found.search.found.size(), 1U);
+  EXPECT_EQ(found.search.found.front().statement,
+            "{ call: copy_in, host_path: secret/x, expect: allow more }");
+}
+
 TEST(PolicyDiff, SaysWhenASubjectIsGone) {
   const auto before = anatomy(
       "subjects: { chatty: { client: x } }\nactions: { r: { allow: create }, no: { deny: create, for: chatty "
