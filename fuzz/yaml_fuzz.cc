@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policy/compile.h"
+#include "policy/layout.h"
 #include "policy/yaml.h"
 #include "property.h"
 
@@ -74,6 +75,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     }
     if (written.size() <= policy::yaml::kMaxBytes)
       demand(second && same(*root, *second), "written text reads as the same tree");
+  }
+
+  policy::Diagnostics of_layout;
+  const auto laid = policy::layout(text, "f", of_layout);
+  demand(laid.has_value() == root.has_value(), "what can be read can be laid out");
+  if (laid) {
+    policy::Diagnostics again;
+    const auto tree = policy::yaml::read(*laid, "l", again);
+    demand(tree && same(*root, *tree), "the layout means the same");
+    demand(policy::layout(*laid, "l", again) == laid, "the layout of a layout is itself");
   }
 
   const std::vector<policy::Source> sources{{"f", std::string(text), {}}};

@@ -10,6 +10,7 @@
 
 #include "gateway/cli/commands.h"
 #include "gateway/cli/completions.h"
+#include "gateway/cli/policy_commands.h"
 #include "gateway/cli/printable.h"
 #include "gateway/settings/field.h"
 #include "policy/diagnostic.h"
@@ -21,7 +22,7 @@ using namespace gateway;
 // One command line: options are bound to members, `run` is what the chosen command does.
 class CommandLine {
  public:
-  CommandLine() : sources_(sources_from_environment()) {
+  CommandLine() : sources_(sources_from_environment()), policy_(sources_, run_) {
     app_.set_version_flag("--version", SALLYPORT_VERSION);
     app_.require_subcommand(1);
     app_.fallthrough();
@@ -32,7 +33,8 @@ class CommandLine {
     add_sandbox();
     add_image();
     add_review();
-    add_policy();
+    policy_.add_to(app_);
+    add_reference();
   }
 
   int parse_and_run(int argc, char** argv) {
@@ -195,12 +197,7 @@ class CommandLine {
     show->add_flag("--raw", raw_, "The stored bytes; not safe for a terminal");
   }
 
-  void add_policy() {
-    auto* policy = group("policy", "Policies");
-    auto* check = command(*policy, "check", "Compile policy files and run their tests",
-                          [this] { return cli::policy_check(sources_, words_); });
-    check->add_option("files", words_, "Without any, the built-in default");
-    command(*policy, "default", "Print the built-in default", [] { return cli::policy_default(); });
+  void add_reference() {
     auto* tools = command(app_, "tools", "The tools an agent sees", [this] {
       return cli::tools(markdown_ ? cli::ToolsForm::markdown
                         : json_   ? cli::ToolsForm::json
@@ -263,6 +260,7 @@ class CommandLine {
   CLI::App app_{"Gives agents disposable virtual machines, and stands in the door.", "sallyport"};
   Sources sources_;
   std::function<int()> run_;
+  cli::PolicyCommands policy_;
   cli::MachineSize size_;
   std::string config_, folder_, text_, other_, network_ = "none", with_, script_, mirror_;
   std::list<std::pair<std::string, std::string>> values_;

@@ -9,7 +9,7 @@
 namespace policy {
 
 // The version of the compiled-in rules; part of every policy digest.
-inline constexpr std::string_view kBuiltinRules = "builtin/1";
+inline constexpr std::string_view kBuiltinRules = "builtin/2";
 
 // What the compiled-in tier grants whatever the files say, or even without a file: the subject `system` may
 // destroy sandboxes and use the vmrun commands that takes; `system` and a person at the command line may pull

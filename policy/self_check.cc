@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policy/stated_question.h"
+#include "policy/yaml_flow.h"
 
 namespace policy {
 namespace {
@@ -50,12 +51,14 @@ std::optional<Expected> read_expected(const yaml::Entry& entry, const ReadInto& 
   return expected;
 }
 
-// The answer to the whole question: the first half that is not allowed, else the last.
-Judgement answer(const StatedQuestion& stated, const RuleProgram& program) {
+// The answer to the whole question: the first half that is not allowed, else the last. Who spoke on any half
+// that was asked is added to `spoke`.
+Judgement answer(const StatedQuestion& stated, const RuleProgram& program, std::vector<RuleRef>& spoke) {
   Judgement judgement;
   for (const auto& request : stated.requests) {
     Clamp clamp;
     judgement = program.judge(Question{request, stated.settings, stated.withheld}, clamp);
+    spoke.insert(spoke.end(), judgement.matched.begin(), judgement.matched.end());
     if (judgement.effect != Effect::allow) break;
   }
   return judgement;
@@ -92,24 +95,29 @@ std::string difference(const Expected& expected, const Judgement& got) {
          (got.reason.empty() ? "" : " (" + got.reason + ")");
 }
 
-void run_test(const yaml::Node& test, const Scope& scope, const RuleProgram& program, const ReadInto& into) {
+std::optional<Checked> run_test(const yaml::Node& test, const Scope& scope, const RuleProgram& program,
+                                const ReadInto& into) {
   std::vector<std::string_view> keys(statement_keys().begin(), statement_keys().end());
   keys.insert(keys.end(), {"call", "expect", "title"});
   const Mapping mapping(test, "test", keys, into);
-  if (test.kind != Kind::map) return;
+  if (test.kind != Kind::map) return std::nullopt;
   const auto title = mapping.text("title");
   const auto* call = mapping.require("call");
   const auto* expect = mapping.require("expect");
-  if (call == nullptr || expect == nullptr) return;
+  if (call == nullptr || expect == nullptr) return std::nullopt;
   const auto name = read_text(call->value, "`call`", into);
   const auto expected = read_expected(*expect, into);
-  if (!name || !expected) return;
+  if (!name || !expected) return std::nullopt;
   const auto stated = read_question(*name, call->value.at, test, scope, into);
-  if (!stated) return;
-  const auto found = difference(*expected, answer(*stated, program));
-  if (found.empty()) return;
-  into.error("P0150", test.at,
-             "the test " + (title ? quoted(*title) : "of " + quoted(*name)) + " fails: " + found);
+  if (!stated) return std::nullopt;
+  Checked checked{
+      Checked::Kind::test, title ? *title : yaml::statement(test), std::string(into.file), test.at, {}, {}};
+  checked.failure = difference(*expected, answer(*stated, program, checked.spoke));
+  if (!checked.failure.empty()) {
+    into.error("P0150", test.at,
+               "the test " + (title ? quoted(*title) : "of " + quoted(*name)) + " fails: " + checked.failure);
+  }
+  return checked;
 }
 
 // The path that a bare example stands for, when the rule asks about exactly one kind.
@@ -142,15 +150,15 @@ bool speaks(const Rule& rule, const StatedQuestion& stated, bool for_somebody) {
 
 enum class Must { speak, pass };
 
-void run_example(const ParsedRule& parsed, const yaml::Node& example, Must must, const Scope& scope,
-                 const ReadInto& into) {
+std::optional<Checked> run_example(const ParsedRule& parsed, const yaml::Node& example, Must must,
+                                   const Scope& scope, const ReadInto& into) {
   const auto& rule = parsed.rule;
   yaml::Node map = example;
   if (example.kind == Kind::scalar) {
     const auto fact = bare_fact(rule);
     if (fact.empty()) {
       into.error("P0152", example.at, "an example of this rule is a map of what is asked");
-      return;
+      return std::nullopt;
     }
     map = yaml::Node{Kind::map, false, example.at,
                      {},        {},    {yaml::Entry{std::string(fact), example.at, example}}};
@@ -158,7 +166,7 @@ void run_example(const ParsedRule& parsed, const yaml::Node& example, Must must,
   std::vector<std::string_view> keys(statement_keys().begin(), statement_keys().end());
   keys.push_back("call");
   const Mapping mapping(map, "example of rule " + quoted(rule.ref.id), keys, into);
-  if (map.kind != Kind::map) return;
+  if (map.kind != Kind::map) return std::nullopt;
   std::string call;
   if (mapping.has("call")) {
     call = mapping.text("call").value_or("");
@@ -169,27 +177,37 @@ void run_example(const ParsedRule& parsed, const yaml::Node& example, Must must,
     }
   }
   const auto stated = read_question(call, example.at, map, scope, into);
-  if (!stated) return;
-  if (speaks(rule, *stated, map.find("as") != nullptr) == (must == Must::speak)) return;
-  into.error("P0151", example.at,
-             "rule " + quoted(rule.ref.id) +
-                 (must == Must::speak ? " does not speak on this example"
-                                      : " speaks on this example, and should let it pass"));
+  if (!stated) return std::nullopt;
+  const auto name =
+      rule.ref.id + (must == Must::speak ? " speaks on " : " lets pass ") + yaml::statement(example);
+  Checked checked{Checked::Kind::example, name, std::string(into.file), example.at, {}, {}};
+  if (must == Must::speak) checked.spoke.push_back(rule.ref);
+  if (speaks(rule, *stated, map.find("as") != nullptr) == (must == Must::speak)) return checked;
+  checked.failure = "rule " + quoted(rule.ref.id) +
+                    (must == Must::speak ? " does not speak on this example"
+                                         : " speaks on this example, and should let it pass");
+  into.error("P0151", example.at, checked.failure);
+  return checked;
 }
 
 }  // namespace
 
-void run_tests(const yaml::Node& section, const Scope& scope, const RuleProgram& program,
-               const ReadInto& into) {
+std::vector<Checked> run_tests(const yaml::Node& section, const Scope& scope, const RuleProgram& program,
+                               const ReadInto& into) {
+  std::vector<Checked> all;
   if (section.kind != Kind::list) {
     into.error("S0101", section.at, "`tests` must be a list");
-    return;
+    return all;
   }
-  for (const auto& test : section.items) run_test(test, scope, program, into);
+  for (const auto& test : section.items) {
+    if (auto checked = run_test(test, scope, program, into)) all.push_back(std::move(*checked));
+  }
+  return all;
 }
 
-void run_examples(const ParsedRule& parsed, const Scope& scope, const ReadInto& into) {
-  if (parsed.examples == nullptr) return;
+std::vector<Checked> run_examples(const ParsedRule& parsed, const Scope& scope, const ReadInto& into) {
+  std::vector<Checked> all;
+  if (parsed.examples == nullptr) return all;
   const std::array<std::string_view, 2> keys{spelling(parsed.rule.effect), "pass"};
   const Mapping mapping(*parsed.examples, "`examples` of rule " + quoted(parsed.rule.ref.id), keys, into);
   for (const auto key : keys) {
@@ -200,8 +218,11 @@ void run_examples(const ParsedRule& parsed, const Scope& scope, const ReadInto& 
       into.error("P0121", entry->at, quoted(key) + " takes a list of examples");
       continue;
     }
-    for (const auto& example : entry->value.items) run_example(parsed, example, must, scope, into);
+    for (const auto& example : entry->value.items) {
+      if (auto checked = run_example(parsed, example, must, scope, into)) all.push_back(std::move(*checked));
+    }
   }
+  return all;
 }
 
 }  // namespace policy

@@ -56,8 +56,6 @@ int audit_verify(const Sources&, const std::string& folder, const std::vector<st
 enum class ShowAs { text, json, raw };
 int audit_show(const Sources&, const std::string& folder, const std::string& what, ShowAs);
 
-int policy_check(const Sources&, const std::vector<std::string>& files);
-int policy_default();
 // A path as this process's working folder makes it.
 std::string absolute(const std::string& path);
 enum class ToolsForm { table, markdown, json, digest };

@@ -7,11 +7,7 @@
 #include "gateway/cli/client.h"
 #include "gateway/cli/commands.h"
 #include "gateway/settings/field.h"
-#include "gateway/settings/folder.h"
-#include "gateway/setup/policy_files.h"
-#include "gateway/setup/setup.h"
 #include "gateway/tools/table.h"
-#include "policy/compile.h"
 
 namespace gateway::cli {
 namespace {
@@ -73,34 +69,6 @@ int audit_show(const Sources& sources, const std::string& folder, const std::str
                                          : audit::ShowForm::text;
   const auto shown = audit::show(log_folder(sources, folder), selection, as, put);
   if (!shown) return complain(shown.error());
-  return 0;
-}
-
-int policy_check(const Sources& sources, const std::vector<std::string>& files) {
-  std::vector<policy::Source> texts;
-  for (const auto& file : files) {
-    auto text = read_small_file(file, std::size_t{1} << 20);
-    if (!text) return complain(text.error());
-    texts.push_back({file, std::move(*text), std::nullopt});
-  }
-  if (files.empty())
-    texts.push_back({"default.yaml", std::string(policy::default_policy_text()), std::nullopt});
-  const auto compiled = policy::compile(texts, load_settings(sources).facts());
-  for (const auto& one : compiled.diagnostics) {
-    const policy::Source* source = nullptr;
-    for (const auto& text : texts) {
-      if (text.name == one.file) source = &text;
-    }
-    std::fprintf(stderr, "%s\n", (source != nullptr ? one.format(source->text) : one.format()).c_str());
-  }
-  if (!compiled.program) return 1;
-  std::printf("good: %s, digest %s\n", compiled.program->name().c_str(),
-              compiled.program->digest().hex().c_str());
-  return 0;
-}
-
-int policy_default() {
-  put(policy::default_policy_text());
   return 0;
 }
 

@@ -1,0 +1,91 @@
+#include "policy/compare.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "policy/yaml_flow.h"
+
+namespace policy {
+namespace {
+
+using Key = std::tuple<Tier, std::string, std::string>;
+
+struct Section {
+  std::string_view name, kind;
+};
+constexpr std::array<Section, 5> kSections{{
+    {"actions", "rule"},
+    {"vmrun", "vmrun rule"},
+    {"limits", "limit"},
+    {"sets", "set"},
+    {"subjects", "subject"},
+}};
+
+std::string as_written(const yaml::Node& node) {
+  auto bare = node;
+  std::erase_if(bare.entries, [](const yaml::Entry& entry) { return entry.key == "examples"; });
+  return yaml::statement(bare);
+}
+
+std::map<Key, std::string> written(const Anatomy& anatomy) {
+  std::map<Key, std::string> all;
+  for (const auto& file : anatomy.files) {
+    for (const auto& section : kSections) {
+      const auto* entry = file.root.find(section.name);
+      if (entry == nullptr) continue;
+      for (const auto& one : entry->value.entries) {
+        all.emplace(Key{file.tier, std::string(section.kind), one.key}, as_written(one.value));
+      }
+    }
+  }
+  for (const auto& [tier, part] : anatomy.tiers) {
+    all.emplace(Key{tier, "key", "default"}, part.scope.inherit ? "inherit" : "deny");
+    all.emplace(Key{tier, "key", "name"}, part.scope.name);
+  }
+  return all;
+}
+
+const Limit* limit_of(const Anatomy& anatomy, const Key& key) {
+  const auto part = anatomy.tiers.find(std::get<0>(key));
+  if (part == anatomy.tiers.end()) return nullptr;
+  for (const auto& limit : part->second.limits) {
+    if (limit.rule.id == std::get<2>(key)) return &limit;
+  }
+  return nullptr;
+}
+
+// A limit that is gone, counts something else, or lets more through in no longer time.
+bool limit_widens(const Limit* was, const Limit* is) {
+  if (was == nullptr) return false;
+  if (is == nullptr || was->meter != is->meter || was->per != is->per) return true;
+  return is->max > was->max || is->window < was->window;
+}
+
+}  // namespace
+
+std::vector<Change> changes(const Anatomy& before, const Anatomy& after) {
+  const auto old = written(before), fresh = written(after);
+  std::map<Key, Change> found;
+  const auto note = [&](const Key& key) {
+    const auto was = old.find(key), is = fresh.find(key);
+    Change change;
+    change.how = was == old.end()    ? Change::How::added
+                 : is == fresh.end() ? Change::How::removed
+                                     : Change::How::changed;
+    std::tie(change.tier, change.kind, change.id) = key;
+    if (was != old.end()) change.was = was->second;
+    if (is != fresh.end()) change.is = is->second;
+    if (change.kind == "limit") change.widens = limit_widens(limit_of(before, key), limit_of(after, key));
+    if (change.was != change.is) found.emplace(key, std::move(change));
+  };
+  for (const auto& [key, text] : old) note(key);
+  for (const auto& [key, text] : fresh) note(key);
+  std::vector<Change> all;
+  for (auto& [key, change] : found) all.push_back(std::move(change));
+  return all;
+}
+
+}  // namespace policy
