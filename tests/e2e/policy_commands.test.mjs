@@ -236,7 +236,7 @@ test('the commands that docs/policy.md shows print what it says', async () => {
       commands += 1;
     }
   }
-  assert.ok(commands >= 20);
+  assert.ok(commands >= 19, `${commands} commands`);
 });
 
 test('policy diff shows calls that became possible, as tests that can be pasted', async () => {
