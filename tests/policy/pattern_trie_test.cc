@@ -50,7 +50,7 @@ std::string joined(Dice& dice, std::string_view letters, int any_depth) {
 TEST(PolicyPatternTrie, FindsExactlyThePatternsThatMatch) {
   Dice dice(21);
   std::size_t hits = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 100; ++round) {
     PatternTrie trie;
     std::vector<PathPattern> patterns;
     for (auto n = 1 + dice.below(60); n > 0; --n) {
@@ -68,7 +68,7 @@ TEST(PolicyPatternTrie, FindsExactlyThePatternsThatMatch) {
       hits += expected.size();
     }
   }
-  EXPECT_GT(hits, 10'000U);
+  EXPECT_GT(hits, 3000U);
 }
 
 TEST(PolicyPatternTrie, FindsNothingWhenItIsEmpty) {
