@@ -102,7 +102,7 @@ struct App::Parts {
     auto setup = look_around(settings);
     next->problems = std::move(setup.problems);
 
-    book.look(PolicyBook::Effort::if_changed);
+    if (!book.program()) book.look(PolicyBook::Effort::again);
     const auto program = book.program();
     if (program) {
       log.set_policy(program->digest().hex());
@@ -179,9 +179,13 @@ struct App::Parts {
   PolicyNews renew(PolicyBook::Effort effort) {
     const auto before = book.program();
     const auto look = book.look(effort);
-    if (look == PolicyBook::Look::same) return PolicyNews::none;
+    if (look == PolicyBook::Look::same) {
+      if (book.problems().empty()) rejected.clear();
+      return PolicyNews::none;
+    }
     if (look == PolicyBook::Look::rejected) {
       const auto why = as_one(book.problems());
+      if (std::exchange(rejected, why.message) == why.message) return PolicyNews::none;
       policy::Event event{.act = "policy.rejected", .level = "warn"};
       event.object["code"] = why.code;
       event.object["why"] = why.message;
@@ -191,6 +195,7 @@ struct App::Parts {
                     why.code);
       return PolicyNews::rejected;
     }
+    rejected.clear();
     const auto& program = book.program();
     policy::Event event{.act = "policy.loaded", .level = "notice"};
     event.object["name"] = program->name();
@@ -247,6 +252,7 @@ struct App::Parts {
   std::shared_ptr<World> world;
   bool stopped = false;
   std::uint64_t policy_version = 0;
+  std::string rejected;                        // what was said of the policy files last
   std::map<policy::PrincipalId, int> present;  // connections of each principal
   std::map<policy::PrincipalId, std::chrono::nanoseconds> last_seen;
   std::size_t connected = 0;

@@ -43,24 +43,45 @@ PolicyBook::PolicyBook(const Settings& settings) : settings_(settings) {
 std::string PolicyBook::serials_file() const { return settings_.state_dir + "/policy-serials"; }
 
 PolicyBook::Look PolicyBook::look(Effort effort) {
-  // Taken before the files are read, so that a change while they are read is seen next time.
   auto now = look_of_policies(settings_);
-  if (effort == Effort::if_changed && now == seen_) return Look::same;
+  if (effort == Effort::if_changed) {
+    if (now == seen_) return Look::same;
+    if (std::exchange(coming_, now) != now) return Look::same;
+  }
+  auto files = read_policies(settings_);
+  if (effort == Effort::if_changed && look_of_policies(settings_) != now) return Look::same;
   seen_ = std::move(now);
 
-  auto files = read_policies(settings_);
   auto compiled = policy::compile(files.sources, settings_.facts());
   findings_.clear();
   for (const auto& one : compiled.diagnostics) findings_.push_back(one.format());
   problems_ = std::move(files.problems);
+  // It may be readable the next time without having changed.
+  if (!problems_.empty()) seen_.clear();
   if (!compiled.program) problems_.push_back(compiled.error());
   if (problems_.empty()) problems_ = rolled_back(compiled.serials);
+  if (problems_.empty() && effort == Effort::if_changed) problems_ = vanished(compiled.serials);
   if (!problems_.empty()) return Look::rejected;
 
   remember(compiled.serials);
+  tiers_.clear();
+  for (const auto& serial : compiled.serials) tiers_.push_back(serial.tier);
   const bool other = !program_ || program_->digest() != compiled.program->digest();
   program_ = std::move(compiled.program);
   return other ? Look::changed : Look::same;
+}
+
+// A folder that is being replaced has no files for a moment, and no rules.
+std::vector<policy::Error> PolicyBook::vanished(const std::vector<policy::Serial>& now) const {
+  std::vector<policy::Error> gone;
+  for (const auto tier : tiers_) {
+    const auto at = std::find_if(now.begin(), now.end(), [&](const auto& one) { return one.tier == tier; });
+    if (at != now.end()) continue;
+    gone.push_back({"policy.tier_gone", "there is no file of tier `" + std::string(policy::spelling(tier)) +
+                                            "` any more; if that is meant, send the owner SIGHUP (`systemctl "
+                                            "reload sallyport`, or `sallyport daemon --stop`)"});
+  }
+  return gone;
 }
 
 std::vector<policy::Error> PolicyBook::rolled_back(const std::vector<policy::Serial>& serials) const {

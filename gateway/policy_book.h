@@ -13,14 +13,16 @@
 namespace gateway {
 
 // The policy of this gateway, as its files say it: the last one that could be used, and what is wrong with
-// what stands in the files now. A file that is being edited must not open or close anything by being half
-// written.
+// what stands in the files now. Files that change are read when they have looked the same twice, and believed
+// when they still do after they were read: the front part of a policy is a policy as well, without the rules
+// that refuse.
 class PolicyBook final {
  public:
   explicit PolicyBook(const Settings&);
 
   enum class Look { same, changed, rejected };
-  // Looks whether the files are others than last time, and reads them if so, or always with `again`.
+  // Looks whether the files are others than last time, and reads them if so, or at once with `again`. A tier
+  // whose files are gone is believed only with `again`.
   // `rejected`: they are, and cannot be used; program() stays what it was.
   enum class Effort { if_changed, again };
   Look look(Effort);
@@ -36,11 +38,14 @@ class PolicyBook final {
   // An older serial than one that was in force is a policy put back; remembered beyond the end of the
   // process.
   std::vector<policy::Error> rolled_back(const std::vector<policy::Serial>&) const;
+  std::vector<policy::Error> vanished(const std::vector<policy::Serial>&) const;
   void remember(const std::vector<policy::Serial>&);
   std::string serials_file() const;
 
   const Settings& settings_;
-  std::string seen_;  // what the files looked like from outside
+  std::string seen_;                 // what the files looked like from outside when they were read
+  std::string coming_;               // what they look like now, until they have looked so twice
+  std::vector<policy::Tier> tiers_;  // that have files
   std::shared_ptr<const policy::Program> program_;
   std::vector<policy::Error> problems_;
   std::vector<std::string> findings_;

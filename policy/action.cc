@@ -192,6 +192,8 @@ std::string_view spelling(DestroyCause cause) {
       return "rolled_back";
     case DestroyCause::kill_switch:
       return "kill_switch";
+    case DestroyCause::withdrawn:
+      return "withdrawn";
     case DestroyCause::shutdown:
       return "shutdown";
   }

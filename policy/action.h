@@ -128,7 +128,7 @@ struct Extend {
   std::chrono::seconds by{};
 };
 
-enum class DestroyCause { asked, expired, orphaned, rolled_back, kill_switch, shutdown };
+enum class DestroyCause { asked, expired, orphaned, rolled_back, kill_switch, shutdown, withdrawn };
 
 struct Destroy {
   static constexpr std::string_view kName = "destroy";

@@ -64,6 +64,21 @@ bool limit_widens(const Limit* was, const Limit* is) {
   return is->max > was->max || is->window < was->window;
 }
 
+// Whom a rule asks, empty where it asks nobody.
+std::string asked_by(const Anatomy& anatomy, const Key& key) {
+  const auto* rule = anatomy.rule({std::get<2>(key), std::string(spelling(std::get<0>(key))), ""});
+  return rule != nullptr ? rule->parsed.rule.ask_who : std::string();
+}
+
+// Other people: each of them may be one who was not meant before. Calls are tried for one of each subject
+// only.
+bool people_widen(const Change& change, const Anatomy& before, const Anatomy& after, const Key& key) {
+  if (change.how != Change::How::changed) return false;
+  if (change.kind == "subject") return true;
+  const auto was = asked_by(before, key), is = asked_by(after, key);
+  return change.kind == "rule" && !was.empty() && !is.empty() && was != is;
+}
+
 }  // namespace
 
 std::vector<Change> changes(const Anatomy& before, const Anatomy& after) {
@@ -79,6 +94,7 @@ std::vector<Change> changes(const Anatomy& before, const Anatomy& after) {
     if (was != old.end()) change.was = was->second;
     if (is != fresh.end()) change.is = is->second;
     if (change.kind == "limit") change.widens = limit_widens(limit_of(before, key), limit_of(after, key));
+    change.widens = change.widens || people_widen(change, before, after, key);
     if (change.was != change.is) found.emplace(key, std::move(change));
   };
   for (const auto& [key, text] : old) note(key);

@@ -10,6 +10,8 @@
 namespace policy {
 namespace {
 
+constexpr std::string_view kApproved = "allow.approved";
+
 RuleRef own_rule(std::string_view id) { return {"builtin:" + std::string(id), "builtin", ""}; }
 
 Judgement refusal(std::string code, std::string_view rule, std::string reason, std::string hint = {}) {
@@ -134,7 +136,7 @@ struct Engine::Door {
   // What the digest of an action is made of.
   Sha256 digest_of(const Action& action) const;
   bool covers(const Approval& approval, const Request& request) const;
-  Judgement judge_again(Request request, const RuleRef& rule) const;
+  Judgement judge_again(const Standing::Entry& entry) const;
   std::optional<Judgement> own_rules(Request& request) const;
   std::optional<Judgement> enforce(const Request& request, Proofs& proofs);
 
@@ -217,7 +219,7 @@ Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& a
     // A lowered number belongs to what was shown, so the digest is taken after the program.
     if (judgement.effect == Effect::ask && approval && covers(*approval, request)) {
       judgement.effect = Effect::allow;
-      judgement.code = "allow.approved";
+      judgement.code = kApproved;
     }
     if (judgement.effect != Effect::allow) return judgement;
     if (auto objected = enforce(request, proofs)) {
@@ -232,14 +234,16 @@ Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& a
 }
 
 // What stands is judged by the rules alone: enforcers look at what is about to begin.
-Judgement Engine::Door::judge_again(Request request, const RuleRef& rule) const {
+// A person's approval goes on counting where the same rules ask the same people.
+Judgement Engine::Door::judge_again(const Standing::Entry& entry) const {
+  auto request = entry.request;
   if (const auto* sandbox = sandbox_of(request.what); sandbox != nullptr && parts.inventory != nullptr) {
     request.sandbox = parts.inventory->find(*sandbox);
   }
   auto judgement = parts.program->judge(request, parts.settings);
-  if (judgement.effect == Effect::ask && judgement.rule.id == rule.id && judgement.rule.tier == rule.tier) {
-    judgement.effect = Effect::allow;
-  }
+  const bool approved = !entry.people.empty() && judgement.ask_who == entry.people &&
+                        judgement.rule.id == entry.rule.id && judgement.rule.tier == entry.rule.tier;
+  if (judgement.effect == Effect::ask && approved) judgement.effect = Effect::allow;
   return judgement;
 }
 
@@ -287,10 +291,11 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
   auto handover = std::make_shared<Handover<A>>();
   const auto started = parts.clock != nullptr ? parts.clock->since_boot() : std::chrono::nanoseconds{};
 
-  auto judged = std::make_unique<Judged>(
-      Judged{Request{caller.who, std::nullopt, Action(std::move(what)), caller.id}, {}, digest(), {}, {}});
+  auto judged = std::make_unique<Judged>(Judged{
+      Request{caller.who, std::nullopt, Action(std::move(what)), caller.id}, {}, {}, digest(), {}, {}});
   Judgement judgement = judge(judged->request, caller.approval, judged->proofs);
   judged->rule = judgement.rule;
+  if (judgement.code == kApproved) judged->people = judgement.ask_who;
 
   Decision decision{judged->request, judgement.effect,  judgement.code,    judgement.rule, judgement.reason,
                     judgement.hint,  judgement.matched, judgement.unknown, judged->policy, 0};
@@ -298,7 +303,7 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
     decision.micros =
         std::chrono::duration_cast<std::chrono::microseconds>(parts.clock->since_boot() - started).count();
   }
-  if (judgement.code == "allow.approved") decision.approval = caller.approval;
+  if (judgement.code == kApproved) decision.approval = caller.approval;
   Shown shown;
   if (judgement.effect == Effect::ask) {
     shown = {digest_of(decision.request.what), describe(decision.request.what, text_key)};
@@ -397,8 +402,8 @@ void Engine::refuse_all(std::optional<Error> why) { door_->stopped = std::move(w
 
 Standing Engine::stand(const Judged& judged, Standing::Withdrawn withdrawn) {
   const auto key = ++door_->last_standing;
-  door_->standing->emplace(
-      key, Standing::Entry{judged.request, judged.rule, judged.receipt.seq, std::move(withdrawn)});
+  door_->standing->emplace(key, Standing::Entry{judged.request, judged.rule, judged.people,
+                                                judged.receipt.seq, std::move(withdrawn)});
   return {door_->standing, key};
 }
 
@@ -412,7 +417,7 @@ void Engine::put_in_force(std::shared_ptr<const Program> program) {
   };
   std::vector<Refused> refused;
   for (auto at = door.standing->begin(); at != door.standing->end();) {
-    const auto judgement = door.judge_again(at->second.request, at->second.rule);
+    const auto judgement = door.judge_again(at->second);
     if (judgement.effect == Effect::allow) {
       ++at;
       continue;

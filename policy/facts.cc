@@ -28,8 +28,8 @@ constexpr auto kWithSandbox = set_of<Run, Start, Check, Stop, CopyIn, FetchOut, 
 
 constexpr std::array<std::string_view, 3> kNetworks{"none", "web", "nat"};
 constexpr std::array<std::string_view, 3> kButtons{"left", "right", "middle"};
-constexpr std::array<std::string_view, 6> kCauses{"asked",       "expired",     "orphaned",
-                                                  "rolled_back", "kill_switch", "shutdown"};
+constexpr std::array<std::string_view, 7> kCauses{"asked",       "expired",  "orphaned", "rolled_back",
+                                                  "kill_switch", "shutdown", "withdrawn"};
 
 constexpr std::array<FactInfo, kFacts> kTable{{
     {Fact::network, "network", FactKind::word, set_of<Create>(), kNetworks},

@@ -18,6 +18,7 @@ namespace policy {
 struct Judged {
   Request request;
   RuleRef rule;
+  std::string people;  // Judgement::ask_who, when a person's approval let it pass
   Sha256 policy;
   Receipt receipt;  // of the decision's record
   Proofs proofs;

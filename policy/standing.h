@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "policy/grant.h"
 
@@ -31,6 +32,7 @@ class [[nodiscard]] Standing final {
   struct Entry {
     Request request;
     RuleRef rule;           // that let it pass
+    std::string people;     // who approved it; empty: nobody had to
     std::uint64_t seq = 0;  // of its decision's record
     Withdrawn withdrawn;
   };

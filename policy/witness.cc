@@ -112,7 +112,7 @@ class Search {
     std::vector<Dimension> dimensions;
     std::size_t product = 1;
     for (const auto& [key, values] : pools) {
-      const bool optional = key != "verb" && values.size() > 1;
+      const bool optional = key != "verb";
       dimensions.push_back({&key, &values, values.size() + (optional ? 1 : 0)});
       product = std::min(product * dimensions.back().choices, kMaxTried + 1);
     }

@@ -14,7 +14,8 @@ namespace gateway {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::size_t kMaxOpen = 16;  // of one principal
+constexpr std::size_t kMaxOpen = 16;          // of one principal
+constexpr std::size_t kMaxShown = 16 * 1024;  // bytes of one question
 constexpr std::chrono::milliseconds kLook{100};
 constexpr std::string_view kAnybodyAsUser = "user";
 
@@ -28,6 +29,11 @@ bool counts(std::string_view people, const policy::Subject& by, const policy::Pr
     if (one.size() == people.size()) return is;
     people.remove_prefix(one.size() + 1);
   }
+}
+
+bool concerns(const Question& question, const policy::Subject& who, const policy::Program* program) {
+  return question.asker.principal == who.principal || who.uid == 0U ||
+         counts(question.people, who, program, Need::any);
 }
 
 }  // namespace
@@ -53,10 +59,11 @@ asio::awaitable<Desk::Reply> Desk::ask(policy::Subject asker, policy::Ask ask,
   }
   if (!question) {
     if (open >= kMaxOpen) co_return Reply{Kind::too_many, {}};
+    // What nobody reads to its end must not be agreed to.
+    if (policy::canonical(ask.what).size() > kMaxShown) co_return Reply{Kind::too_long, {}};
     question = std::make_shared<Question>();
     question->id = "ask-" + policy::random_hex32();
-    question->client = asker.pid ? parent_of(*asker.pid) : 0;
-    question->asker = std::move(asker);
+    question->asker = asker;
     question->action = ask.action_name;
     question->what = std::move(ask.what);
     question->rule = ask.rule;
@@ -66,6 +73,10 @@ asio::awaitable<Desk::Reply> Desk::ask(policy::Subject asker, policy::Ask ask,
     question->policy = ask.policy;
     question->until = clock_.since_boot() + ask.within;
     questions_.emplace(question->id, question);
+  }
+  const auto client = asker.pid ? parent_of(*asker.pid) : 0;
+  if (std::find(question->clients.begin(), question->clients.end(), client) == question->clients.end()) {
+    question->clients.push_back(client);
   }
   const auto give_up = clock_.since_boot() + max_wait;
   asio::steady_timer pause(executor_);
@@ -105,9 +116,9 @@ Result<void> Desk::judge(const policy::Approve& answer, const policy::Subject& b
   auto& question = *at->second;
   if (question.state != Question::State::open)
     return policy::fail("approval.answered", "this question has its answer already");
-  // A refusal may come from anybody who sees the question: it opens nothing.
+  // A refusal opens nothing.
   const bool own = by.principal == question.asker.principal;
-  if (answer.answer == policy::Approve::Answer::deny && own) return {};
+  if (answer.answer == policy::Approve::Answer::deny && concerns(question, by, program)) return {};
   if (own || by.uid == question.asker.uid) {
     return policy::fail(
         "approval.same_user",
@@ -115,11 +126,15 @@ Result<void> Desk::judge(const policy::Approve& answer, const policy::Subject& b
         "become root says `sudo sallyport approve allow " +
             question.id + "`");
   }
-  if (question.client > 1 &&
-      std::find(ancestors.begin(), ancestors.end(), question.client) != ancestors.end()) {
-    return policy::fail(
-        "approval.same_client",
-        "this command was started from below the client that asks; use a terminal of your own");
+  for (const auto client : question.clients) {
+    const bool below = std::find(ancestors.begin(), ancestors.end(), client) != ancestors.end();
+    if (!below && client > 1) continue;
+    return policy::fail("approval.same_client",
+                        client > 1
+                            ? "this command was started from below the client that asks; use a terminal of "
+                              "your own"
+                            : "it cannot be found out which client asks, so it could be this one; refuse it, "
+                              "and let the client ask again");
   }
   if (!counts(question.people, by, program, Need::all)) {
     return policy::fail("approval.not_asked",
@@ -151,9 +166,7 @@ std::vector<Question> Desk::open_for(const policy::Subject& who, const policy::P
   std::vector<Question> open;
   for (const auto& [id, question] : questions_) {
     if (question->state != Question::State::open) continue;
-    const bool may = question->asker.principal == who.principal || who.uid == 0U ||
-                     counts(question->people, who, program, Need::any);
-    if (may) open.push_back(*question);
+    if (concerns(*question, who, program)) open.push_back(*question);
   }
   return open;
 }

@@ -23,7 +23,7 @@ using policy::Result;
 struct Question {
   std::string id;  // `ask-` and 32 hex digits
   policy::Subject asker;
-  std::int32_t client = 0;  // process that started the asker's; 0: not known
+  std::vector<std::int32_t> clients;  // processes that started those who wait; 0 or 1: not known
   std::string action;
   policy::Json what;
   policy::RuleRef rule;
@@ -44,7 +44,7 @@ class Desk final {
   Desk(boost::asio::any_io_executor executor, const policy::Clock& clock);
 
   struct Reply {
-    enum class Kind { allowed, denied, expired, waiting, cancelled, too_many } kind = Kind::waiting;
+    enum class Kind { allowed, denied, expired, waiting, cancelled, too_many, too_long } kind = Kind::waiting;
     std::string id;                                 // of the question
     std::optional<policy::Approval> approval = {};  // when allowed
     std::chrono::seconds left{};                    // when waiting
@@ -54,9 +54,9 @@ class Desk final {
                                     std::chrono::milliseconds max_wait, std::stop_token stop);
 
   // A person's answer. `program` is the one in force; `ancestors` are the processes that started the
-  // person's. It counts only from another account than the asker's, of somebody whom the rule means, and not
-  // from below the client. Codes: approval.unknown, approval.answered, approval.same_user,
-  // approval.same_client, approval.not_asked.
+  // person's. It allows only from another account than the asker's, by somebody whom the rule means, and not
+  // from below a client that waits. Whoever is shown a question may refuse it. Codes: approval.unknown,
+  // approval.answered, approval.same_user, approval.same_client, approval.not_asked.
   Result<void> answer(policy::Grant<policy::Approve>, const policy::Program* program,
                       const std::vector<std::int32_t>& ancestors);
 

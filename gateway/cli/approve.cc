@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxAnswer = std::size_t{4} << 20;
+constexpr std::size_t kMaxAnswer = std::size_t{16} << 20;
 constexpr std::chrono::seconds kPatience{10};
 
 // Under sudo, the socket of the user who said so; else empty.
@@ -65,8 +65,11 @@ Result<Json> ask_desk(const Sources& sources, Hello::Kind kind, const std::strin
   if (!line) return tl::unexpected(line.error());
   auto answer = Json::parse(*line, nullptr, false);
   if (!answer.is_object()) return policy::fail("owner.answer", "the owner's answer is not what it should be");
-  if (answer.contains("error"))
-    return policy::fail(answer.value("code", "owner.error"), answer.value("error", ""));
+  if (const auto error = answer.find("error"); error != answer.end()) {
+    const auto code = answer.find("code");
+    return policy::fail(code != answer.end() && code->is_string() ? code->get<std::string>() : "owner.error",
+                        error->is_string() ? printable_line(error->get_ref<const std::string&>()) : "");
+  }
   return answer;
 }
 
@@ -75,18 +78,32 @@ Result<Json> ask_desk(const Sources& sources, Hello::Kind kind, const std::strin
 int approve_list(const Sources& sources, bool json) {
   const auto answer = ask_desk(sources, Hello::Kind::questions, {});
   if (!answer) return complain(answer.error());
-  const auto& questions = (*answer)["questions"];
+  // Under sudo the other end is a process of somebody with fewer rights: nothing of its answer is relied on.
+  const auto questions = answer->find("questions");
+  if (questions == answer->end() || !questions->is_array())
+    return complain(policy::Error{"owner.answer", "the owner's answer is not what it should be"});
   if (json) {
-    std::printf("%s\n", questions.dump().c_str());
+    std::printf("%s\n", questions->dump(-1, ' ', true, Json::error_handler_t::replace).c_str());
     return 0;
   }
-  if (questions.empty()) std::printf("nothing is asked\n");
-  for (const auto& one : questions) {
-    const auto text = [&](const char* key) { return printable_line(one.value(key, "")); };
+  if (questions->empty()) std::printf("nothing is asked\n");
+  for (const auto& one : *questions) {
+    if (!one.is_object()) continue;
+    const auto text = [&](const char* key) {
+      const auto at = one.find(key);
+      return at != one.end() && at->is_string() ? printable_line(at->get_ref<const std::string&>())
+                                                : std::string();
+    };
+    const auto left = one.find("seconds_left");
+    const auto seconds = left != one.end() && left->is_number_integer() ? left->get<std::int64_t>() : 0;
+    const auto arguments = one.find("arguments");
     std::printf("%s  %s for %s (%s), %lld s left\n", text("id").c_str(), text("action").c_str(),
                 text("user").empty() ? text("asker").c_str() : text("user").c_str(), text("client").c_str(),
-                one.value("seconds_left", 0LL));
-    std::printf("  %s\n", printable_line(one["arguments"].dump()).c_str());
+                static_cast<long long>(seconds));
+    if (arguments != one.end()) {
+      std::printf("  %s\n",
+                  printable_line(arguments->dump(-1, ' ', false, Json::error_handler_t::replace)).c_str());
+    }
     std::printf("  rule %s at %s asks %s%s%s\n", text("rule").c_str(), text("where").c_str(),
                 text("asks").c_str(), text("why").empty() ? "" : ": ", text("why").c_str());
   }

@@ -50,6 +50,10 @@ Result<std::vector<policy::Source>> policy_sources(const Sources& sources,
   }
   std::vector<policy::Source> texts;
   for (const auto& file : files) {
+    if (file == kDefaultPolicy && !is_there(file)) {
+      texts.push_back({"default.yaml", std::string(policy::default_policy_text()), std::nullopt});
+      continue;
+    }
     auto text = read_small_file(file, kMaxPolicy);
     if (!text) return tl::unexpected(text.error());
     texts.push_back({file, std::move(*text), std::nullopt});

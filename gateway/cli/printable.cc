@@ -24,7 +24,7 @@ std::string escaped(std::string_view text, std::string_view kept) {
     if (point && commands(*point)) {
       std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(*point));
       out += code;
-    } else if ((u < 0x20 && kept.find(text.front()) == std::string_view::npos) || u == 0x7F) {
+    } else if (!point || (u < 0x20 && kept.find(text.front()) == std::string_view::npos) || u == 0x7F) {
       std::snprintf(code, sizeof code, "\\x%02x", u);
       out += code;
     } else {

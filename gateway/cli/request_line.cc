@@ -135,7 +135,8 @@ class Line {
                     }));
       } else if (action == policy::Click::kName && (key == "x" || key == "y")) {
         if (!value.is_number_integer()) return invalid(in_ticks(key) + " must be a whole number");
-      } else if (key == "as" || key == "sandbox" || key == "settings" || key == "verb") {
+      } else if (key == "as" || key == "sandbox" || key == "settings" || key == "verb" ||
+                 key.find('.') != std::string::npos) {
         return invalid(in_ticks(key) + " is no argument");
       } else {
         taken = add(key, value);

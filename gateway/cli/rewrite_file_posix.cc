@@ -38,8 +38,9 @@ policy::Result<void> rewrite_file(const std::string& path, const std::string& by
   const int made = ::mkostemp(fresh.data(), O_CLOEXEC);
   if (made < 0) return broken(path);
   const Descriptor file(made);
-  const bool good = write_all(made, bytes) && ::fchmod(made, before.st_mode & 07777) == 0 &&
-                    ::fsync(made) == 0 && ::rename(fresh.c_str(), place.c_str()) == 0;
+  const bool good = write_all(made, bytes) && ::fchown(made, before.st_uid, before.st_gid) == 0 &&
+                    ::fchmod(made, before.st_mode & 07777) == 0 && ::fsync(made) == 0 &&
+                    ::rename(fresh.c_str(), place.c_str()) == 0;
   if (good) return {};
   auto failed = broken(path);
   ::unlink(fresh.c_str());

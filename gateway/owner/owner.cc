@@ -38,7 +38,7 @@ using Socket = asio::local::stream_protocol::socket;
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds kGreetingTime{5};
 constexpr std::chrono::seconds kSweep{5};
-constexpr std::chrono::seconds kPolicyWatch{1};
+constexpr std::chrono::milliseconds kPolicyWatch{500};
 constexpr std::size_t kMaxQuestionId = 64;
 constexpr std::size_t kMaxConnections = 200;
 constexpr std::size_t kMaxConnectionsOfUser = 50;  // of the service

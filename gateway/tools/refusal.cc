@@ -136,22 +136,26 @@ struct Unanswered {
 };
 
 Unanswered told_of(Desk::Reply::Kind kind) {
-  using Kind = Desk::Reply::Kind;
+  using Answer = Desk::Reply::Kind;
   switch (kind) {
-    case Kind::denied:
+    case Answer::denied:
       return {"deny", "approval.denied", "Refused: a person was asked and said no",
               "do something else; the same call is not asked about again for a while"};
-    case Kind::expired:
+    case Answer::expired:
       return {"deny", "approval.expired",
               "Not done: nobody answered in time, or the policy was changed meanwhile",
               "call again to ask anew"};
-    case Kind::too_many:
+    case Answer::too_long:
+      return {"deny", "approval.too_long",
+              "Refused: a person would have to approve this, and it is more than a person can judge",
+              "ask for less at a time; put a long command into a file and copy it in"};
+    case Answer::too_many:
       return {"deny", "approval.too_many", "Not done: too many questions of yours wait for a person",
               "wait until some of them are answered"};
-    case Kind::cancelled:
+    case Answer::cancelled:
       return {"error", "cancelled", "Not done: the call was cancelled while a person was asked", ""};
-    case Kind::allowed:
-    case Kind::waiting:
+    case Answer::allowed:
+    case Answer::waiting:
       break;
   }
   return {"ask", "approval.waiting", "Not done yet: a person must approve this first, and was asked",

@@ -256,6 +256,7 @@ chmod 0644 /etc/sallyport/policy.d/50-ask.yaml`);
     } finally {
       await client.close();
       await world.asRoot('rm', '/etc/sallyport/policy.d/50-ask.yaml');
+      world.service.kill('SIGHUP'); // a tier that is gone is believed only then
     }
   });
 });

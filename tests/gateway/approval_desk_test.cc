@@ -47,6 +47,7 @@ policy::Subject user(std::uint32_t uid, const std::string& name,
   who.transport = transport;
   who.uid = uid;
   who.os_user = name;
+  who.pid = ::getpid();
   return who;
 }
 
@@ -160,20 +161,32 @@ TEST_F(ApprovalDesk, WhoeverRunsAsTheAskersAccountIsNotAnotherPerson) {
   EXPECT_EQ(allow(web, sam_too), "approval.same_user");
 }
 
-TEST_F(ApprovalDesk, NothingBelowTheClientCanSayYes) {
-  auto asker = alice_;
-  asker.pid = 4242;
-  const auto web = ask(asked(policy::Network::web, asker), asker).id;
-  const auto open = desk_.open_for(sam_, engine_->program());
-  ASSERT_EQ(open.size(), 1U);
-  EXPECT_EQ(open[0].client, 0) << "there is no such process";
-
-  asker = alice_;
-  asker.pid = ::getpid();
-  const auto nat = ask(asked(policy::Network::nat, asker), asker).id;
+TEST_F(ApprovalDesk, NothingBelowAClientThatAsksCanSayYes) {
+  const auto question = asked(policy::Network::nat, alice_);
+  const auto nat = ask(question, alice_).id;
   EXPECT_EQ(allow(nat, root_, {99, ::getppid(), 7}), "approval.same_client");
-  EXPECT_EQ(allow(nat, root_, {99, 7}), "");
-  (void)web;
+  auto second = alice_;  // another client that asks the same, of which nothing is known
+  second.pid = 999'999'999;
+  EXPECT_EQ(ask(question, second).id, nat);
+  EXPECT_EQ(allow(nat, root_, {99, 7}), "approval.same_client");
+  EXPECT_EQ(answer(nat, root_, policy::Approve::Answer::deny), "");
+}
+
+TEST_F(ApprovalDesk, WhoeverIsShownAQuestionMayRefuseIt) {
+  for (const auto& who : {sam_, root_, alice_at_a_shell_}) {
+    const auto id = ask(asked(policy::Network::web, alice_), alice_).id;
+    EXPECT_EQ(answer(id, who, policy::Approve::Answer::deny), "") << who.os_user;
+    clock_.advance(2min);
+  }
+  const auto id = ask(asked(policy::Network::web, alice_), alice_).id;
+  EXPECT_EQ(answer(id, user(1002, "bob", policy::Transport::cli), policy::Approve::Answer::deny),
+            "approval.not_asked");
+}
+
+TEST_F(ApprovalDesk, WhatNobodyReadsToItsEndIsNotAsked) {
+  auto question = asked(policy::Network::web, alice_);
+  question.what = policy::Json(policy::Json::Object{{"command", policy::Json(std::string(20'000, 'x'))}});
+  EXPECT_EQ(ask(question, alice_).kind, Kind::too_long);
 }
 
 TEST_F(ApprovalDesk, ARefusalStandsUntilTheQuestionWouldHaveEnded) {

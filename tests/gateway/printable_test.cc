@@ -22,7 +22,7 @@ TEST(Printable, EscapesWhatCommandsATerminalAndNothingElse) {
        "txt.exe",
        "\\u202etxt.exe"},
       {"\xE2\x81\xA6", "\\u2066"},
-      {"broken \xFF byte", "broken \xFF byte"},
+      {"broken \xFF byte", "broken \\xff byte"},
   };
   for (const auto& row : table) {
     EXPECT_EQ(printable(row.text), row.shown);

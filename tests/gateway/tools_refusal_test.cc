@@ -81,7 +81,8 @@ TEST(ToolRefusal, AsksForAPerson) {
   };
   for (const auto& row :
        {Row{Kind::denied, "deny", "approval.denied"}, Row{Kind::expired, "deny", "approval.expired"},
-        Row{Kind::too_many, "deny", "approval.too_many"}, Row{Kind::cancelled, "error", "cancelled"}}) {
+        Row{Kind::too_many, "deny", "approval.too_many"}, Row{Kind::too_long, "deny", "approval.too_long"},
+        Row{Kind::cancelled, "error", "cancelled"}}) {
     const auto told = facts(unanswered(ask, {row.kind, "ask-1", {}, {}}));
     EXPECT_EQ(told.at("decision"), row.decision);
     EXPECT_EQ(told.at("code"), row.code);

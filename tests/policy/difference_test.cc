@@ -40,6 +40,14 @@ TEST(PolicyDiff, FindsACallForEachWidening) {
        "actions: { r: { allow: create }, no: { deny: create, network: web } }",
        "actions: { r: { allow: create } }",
        {"{ call: create, network: web, expect: allow r }"}},
+      {"for somebody, and then for all",
+       "subjects: { oncall: { os_user: sam } }\nactions: { r: { allow: list, for: oncall } }",
+       "subjects: { oncall: { os_user: sam } }\nactions: { r: { allow: list } }",
+       {"{ call: list, expect: allow r }"}},
+      {"a label less",
+       "actions: { r: { allow: screenshot, sandbox: { labels: [x] } } }",
+       "actions: { r: { allow: screenshot } }",
+       {"{ call: screenshot, expect: allow r }"}},
       {"a bound by one",
        "actions: { r: { allow: copy_in, bytes: { max: 1MiB } } }",
        "actions: { r: { allow: copy_in, bytes: { max: 1048577B } } }",
@@ -154,6 +162,17 @@ TEST(PolicyDiff, SaysWhenASubjectIsGone) {
   const auto found = difference(*before, *after);
   ASSERT_EQ(found.search.found.size(), 1U);
   EXPECT_TRUE(found.search.found.front().subject_gone);
+}
+
+TEST(PolicyDiff, OtherPeopleWiden) {
+  const std::string dev = "subjects: { dev: { os_user: [sam] }, eve: { os_user: eve } }\n";
+  const std::string more = "subjects: { dev: { os_user: [sam, tom] }, eve: { os_user: eve } }\n";
+  const std::string rule = "actions: { r: { ask: list, who: dev } }";
+  EXPECT_TRUE(difference(*anatomy(dev + rule), *anatomy(more + rule)).widens());
+  EXPECT_TRUE(
+      difference(*anatomy(dev + rule), *anatomy(dev + "actions: { r: { ask: list, who: eve } }")).widens());
+  EXPECT_FALSE(difference(*anatomy(dev + rule), *anatomy(dev + rule)).widens());
+  EXPECT_FALSE(difference(*anatomy(dev + rule), *anatomy(dev + "actions: { r: { deny: list } }")).widens());
 }
 
 }  // namespace

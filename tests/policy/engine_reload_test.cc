@@ -154,12 +154,11 @@ TEST_F(Reload, PeopleAreThoseWhomTheSubjectDescribes) {
 }
 
 TEST_F(Reload, EveryRuleThatAsksMustBeContent) {
-  const std::vector<Source> sources{
-      {"user.yaml", kAsking, {}},
-      {"project.yaml",
-       "sallyport: policy/v1\ntier: project\nname: p\ndefault: inherit\n"
-       "actions: { a: { ask: run, within: 1m }, b: { ask: run } }\n",
-       {}}};
+  const std::vector<Source> sources{{"user.yaml", kAsking, {}},
+                                    {"project.yaml",
+                                     "sallyport: policy/v1\ntier: project\nname: p\ndefault: inherit\n"
+                                     "actions: { a: { ask: run, within: 1m }, b: { ask: run } }\n",
+                                     {}}};
   auto both = compile(sources);
   ASSERT_TRUE(both.program) << both.error().message;
   engine_->put_in_force(both.program);
@@ -231,6 +230,28 @@ TEST_F(Reload, WhatAPersonApprovedStaysWhileTheSameRuleAsks) {
       compiled("sallyport: policy/v1\ntier: user\nname: t\ndefault: deny\n"
                "actions: { other: { ask: run } }\n"));
   EXPECT_EQ(withdrawn, 1) << "nobody approved what the other rule asks";
+}
+
+TEST_F(Reload, WhatNobodyApprovedIsWithdrawnByARuleThatAsks) {
+  const std::string head =
+      "sallyport: policy/v1\ntier: user\nname: t\ndefault: deny\nsubjects: { a: { uid: 1 }, b: { uid: 2 } "
+      "}\n";
+  engine_->put_in_force(compiled(head + "actions: { use: { allow: start } }\n"));
+  auto started = decide(Start{box_, "serve"});
+  int withdrawn = 0;
+  const auto standing = engine_->stand(std::get<Grant<Start>>(started), [&](const Denial&) { ++withdrawn; });
+  engine_->put_in_force(compiled(head + "actions: { use: { ask: start } }\n"));
+  EXPECT_EQ(withdrawn, 1) << "the same rule, which did not ask before";
+
+  engine_->put_in_force(compiled(head + "actions: { use: { ask: run, who: a } }\n"));
+  const auto asked = decide(run());
+  auto approved = decide(run(), yes(std::get<Ask>(asked)));
+  int other = 0;
+  const auto stands = engine_->stand(std::get<Grant<policy::Run>>(approved), [&](const Denial&) { ++other; });
+  engine_->put_in_force(compiled(head + "actions: { use: { ask: run, who: a }, x: { allow: list } }\n"));
+  EXPECT_EQ(other, 0);
+  engine_->put_in_force(compiled(head + "actions: { use: { ask: run, who: b } }\n"));
+  EXPECT_EQ(other, 1) << "other people";
 }
 
 }  // namespace

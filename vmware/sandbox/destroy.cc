@@ -36,6 +36,11 @@ policy::Error farewell(policy::DestroyCause why, TimePoint now) {
       return {"sandbox.destroyed", "the sandbox belonged to nobody any more and was destroyed at " + at};
     case policy::DestroyCause::kill_switch:
       return {"sandbox.destroyed", "the sandbox was destroyed by the kill switch at " + at};
+    case policy::DestroyCause::withdrawn:
+      return {"sandbox.destroyed",
+              "a command in the sandbox was refused by a new policy and could not be ended otherwise, so the "
+              "sandbox was destroyed at " +
+                  at};
     case policy::DestroyCause::asked:
     case policy::DestroyCause::rolled_back:
     case policy::DestroyCause::shutdown:

@@ -95,6 +95,18 @@ asio::awaitable<void> Owner::kill_quietly(policy::Caller cause, Held sandbox, st
   co_await link_.end(std::move(cause), at(*sandbox), std::move(token), GuestLink::Afterwards::nothing, stop);
 }
 
+// What cannot be ended in the guest, because the new policy refuses that too or the guest does not answer,
+// ends with its machine.
+asio::awaitable<void> Owner::withdraw(policy::Caller cause, Held sandbox, policy::JobId id) {
+  const auto stop = sandbox->ending.get_token();
+  auto ending = link_.end(cause, at(*sandbox), std::string(id.hex()), GuestLink::Afterwards::report, stop);
+  auto ended = co_await std::move(ending);
+  if (ended) settle(*sandbox, id, *ended);
+  const bool gone = ended ? ended->status != JobStatus::running : ended.error().code == "job.lost";
+  if (gone || sandbox->state != SandboxState::ready) co_return;
+  co_await destroy_as_system(sandbox->marker.id, policy::DestroyCause::withdrawn, std::move(cause));
+}
+
 // A command goes on after the call that began it. When a new policy would refuse it, it is ended.
 template <class A>
 policy::Standing Owner::stand(const policy::Grant<A>& grant, const policy::JobId& id) {
@@ -102,7 +114,7 @@ policy::Standing Owner::stand(const policy::Grant<A>& grant, const policy::JobId
       grant, [this, cause = grant.cause(), in = grant.action().sandbox, id](const policy::Denial&) {
         const auto sandbox = registry_.find(in);
         if (!sandbox || sandbox->state != SandboxState::ready) return;
-        asio::co_spawn(executor_, kill_quietly(cause, sandbox, std::string(id.hex())), asio::detached);
+        asio::co_spawn(executor_, withdraw(cause, sandbox, id), asio::detached);
       });
 }
 

@@ -96,6 +96,7 @@ class Owner final : public Machines {
                                    std::chrono::milliseconds max_wait, Progress, std::stop_token);
   Task<Result<JobView>> start_inside(policy::Caller cause, policy::Start what, policy::JobId,
                                      policy::Standing, policy::Reservation* place, std::stop_token);
+  Task<void> withdraw(policy::Caller cause, Held, policy::JobId);
   template <class A>
   policy::Standing stand(const policy::Grant<A>&, const policy::JobId&);
   Task<Result<JobView>> look_inside(policy::Caller cause, policy::SandboxId, policy::JobId, bool end,
