@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <deque>
 #include <utility>
 
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -66,11 +66,13 @@ struct Pipe::State : std::enable_shared_from_this<Pipe::State> {
     survive_broken_pipes();
   }
 
-  // Whatever waits goes out in one write.
+  // Each message in a write of its own: clients that get a notice and the answer behind it in one piece
+  // handle the answer first, and then wonder about the notice.
   asio::awaitable<void> flush() {
     const auto keep = shared_from_this();
     while (!queue.empty() && !closed) {
-      sending = std::exchange(queue, {});
+      sending = std::move(queue.front());
+      queue.pop_front();
       std::size_t at = 0;
       while (at < sending.size() && !closed) {
         if (out_file) {
@@ -96,9 +98,9 @@ struct Pipe::State : std::enable_shared_from_this<Pipe::State> {
   asio::steady_timer idle;
   KeptFlags in_flags, out_flags;
   std::array<char, 65536> arrived;  // by one read
-  std::string queue;
+  std::deque<std::string> queue;
   std::string sending;
-  std::size_t queued = 0;  // of both
+  std::size_t queued = 0;  // bytes of both
   bool flushing = false;
   bool closed = false;
 };
@@ -129,15 +131,9 @@ void Pipe::write(std::string bytes) {
     return;
   }
   state_->queued += bytes.size();
-  if (state_->queue.empty()) {
-    state_->queue = std::move(bytes);
-  } else {
-    state_->queue += bytes;
-  }
+  state_->queue.push_back(std::move(bytes));
   if (std::exchange(state_->flushing, true)) return;
-  // After what runs now, which may have more to say.
-  asio::post(state_->in.get_executor(),
-             [state = state_] { asio::co_spawn(state->in.get_executor(), state->flush(), asio::detached); });
+  asio::co_spawn(state_->in.get_executor(), state_->flush(), asio::detached);
 }
 
 void Pipe::close() {

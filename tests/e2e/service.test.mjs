@@ -202,7 +202,7 @@ describe('service', { skip }, () => {
   });
 
   test('what a rule asks is answered by the people it means, once, and by nobody else', limit, async () => {
-    await world.asRoot('sh', '-c', `mkdir -p -m 0755 /etc/sallyport/policy.d; cat > /etc/sallyport/policy.d/50-ask.yaml <<'END'
+    await world.asRoot('sh', '-c', `mkdir -p -m 0755 /etc/sallyport/policy.d; rm -f /etc/sallyport/policy.d/*; cat > /etc/sallyport/policy.d/50-ask.yaml <<'END'
 sallyport: policy/v1
 tier: org
 name: house
