@@ -10,8 +10,8 @@
 #include "vmware/sandboxes.h"
 
 // A sandbox's whole life through the room's own interface, with the time of each step. Needs a base machine
-// (SALLYPORT_TEST_IMAGE, its .vmx, with guest.json beside it) and a vmrun (SALLYPORT_TEST_VMRUN, or ours beside
-// the tests), so it is no part of the unit tests: `./dev soak machine` runs it.
+// (SALLYPORT_TEST_IMAGE, its .vmx, with guest.json beside it) and a vmrun (SALLYPORT_TEST_VMRUN, or ours
+// beside the tests), so it is no part of the unit tests: `./dev soak machine` runs it.
 namespace {
 
 using namespace std::chrono_literals;
