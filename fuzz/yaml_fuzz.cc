@@ -22,21 +22,6 @@ void demand(bool holds, const char* what) {
   std::abort();
 }
 
-// Equal but for positions.
-bool same(const Node& a, const Node& b) {
-  if (a.kind != b.kind || a.quoted != b.quoted || a.text != b.text || a.items.size() != b.items.size() ||
-      a.entries.size() != b.entries.size()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < a.items.size(); ++i) {
-    if (!same(a.items[i], b.items[i])) return false;
-  }
-  for (std::size_t i = 0; i < a.entries.size(); ++i) {
-    if (a.entries[i].key != b.entries[i].key || !same(a.entries[i].value, b.entries[i].value)) return false;
-  }
-  return true;
-}
-
 std::size_t check_shape(const Node& node, std::size_t depth) {
   demand(depth <= policy::yaml::kMaxDepth + 1, "depth is limited");
   std::size_t nodes = 1;
@@ -74,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       std::fprintf(stderr, "%s\n%s\n", again.take().front().format().c_str(), written.c_str());
     }
     if (written.size() <= policy::yaml::kMaxBytes)
-      demand(second && same(*root, *second), "written text reads as the same tree");
+      demand(second && policy::yaml::same(*root, *second), "written text reads as the same tree");
   }
 
   policy::Diagnostics of_layout;
@@ -83,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if (laid) {
     policy::Diagnostics again;
     const auto tree = policy::yaml::read(*laid, "l", again);
-    demand(tree && same(*root, *tree), "the layout means the same");
+    demand(tree && policy::yaml::same(*root, *tree), "the layout means the same");
     demand(policy::layout(*laid, "l", again) == laid, "the layout of a layout is itself");
   }
 

@@ -1,6 +1,7 @@
 #include "policy/anatomy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -63,28 +64,17 @@ class Dissection {
   }
 
   void fill(Anatomy::Part& part) {
-    for (const auto* file : part.files) {
-      if (const auto* section = file->root.find("sets"))
-        compile_sets(section->value, into(*file), part.scope);
-      if (const auto* section = file->root.find("subjects"))
-        compile_subjects(section->value, into(*file), part.scope);
-    }
+    for (const auto* file : part.files) compile_names(file->root, into(*file), part.scope);
     Places places;
     for (const auto* file : part.files) {
-      if (const auto* section = file->root.find("actions")) {
-        for (auto& parsed : compile_actions(section->value, part.scope, places, into(*file))) {
-          const auto* entry = section->value.find(parsed.rule.ref.id);
-          part.rules.push_back({file, std::move(parsed), entry});
-        }
+      auto parsed = compile_sections(file->root, part.scope, settings_, places, into(*file));
+      const auto* written = file->root.find("actions");
+      for (auto& rule : parsed.rules) {
+        const auto* entry = written->value.find(rule.rule.ref.id);
+        part.rules.push_back({file, std::move(rule), entry});
       }
-      if (const auto* section = file->root.find("vmrun")) {
-        for (auto& parsed : compile_vmrun(section->value, part.scope, places, into(*file)))
-          part.refusals.push_back(std::move(parsed));
-      }
-      if (const auto* section = file->root.find("limits")) {
-        for (auto& limit : compile_limits(section->value, part.scope, settings_, places, into(*file)))
-          part.limits.push_back(std::move(limit));
-      }
+      std::move(parsed.refusals.begin(), parsed.refusals.end(), std::back_inserter(part.refusals));
+      std::move(parsed.limits.begin(), parsed.limits.end(), std::back_inserter(part.limits));
     }
     std::sort(part.rules.begin(), part.rules.end(), [](const auto& a, const auto& b) {
       return std::tie(a.file->name, a.parsed.at) < std::tie(b.file->name, b.parsed.at);
@@ -117,6 +107,10 @@ const Anatomy::PlacedRule* Anatomy::rule(const RuleRef& ref) const {
     if (placed.parsed.rule.ref.id == ref.id) return &placed;
   }
   return nullptr;
+}
+
+Json to_json(const RuleRef& rule) {
+  return Json(Json::Object{{"rule", rule.id}, {"tier", rule.tier}, {"src", rule.where}});
 }
 
 Studied study(std::span<const Source> sources, const Facts& settings) {

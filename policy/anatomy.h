@@ -48,6 +48,9 @@ struct Anatomy {
   const PlacedRule* rule(const RuleRef&) const;
 };
 
+// A rule as reports in JSON name it: `rule`, `tier`, `src`.
+Json to_json(const RuleRef&);
+
 struct Studied {
   // Null when anything but a failing test or example is an error.
   std::unique_ptr<const Anatomy> anatomy;

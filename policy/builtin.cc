@@ -99,6 +99,19 @@ Judgement builtin_vmrun(const Vmrun& vmrun) {
   return refused;
 }
 
+std::vector<VmrunVerb> vmrun_verbs() {
+  std::vector<VmrunVerb> verbs;
+  for (int i = 0; i <= static_cast<int>(VmrunVerb::capture_screen); ++i)
+    verbs.push_back(static_cast<VmrunVerb>(i));
+  return verbs;
+}
+
+std::vector<std::string_view> vmrun_verb_names() {
+  std::vector<std::string_view> names;
+  for (const auto verb : vmrun_verbs()) names.push_back(spelling(verb));
+  return names;
+}
+
 std::span<const VmrunVerb> vmrun_needed_by(std::string_view action) {
   for (const auto& needs : kNeeds) {
     if (needs.action == action) return needs.verbs;

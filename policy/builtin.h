@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "policy/program.h"
 
@@ -19,6 +20,10 @@ std::optional<Judgement> builtin_grant(const Request&);
 // What the compiled-in tier says of a vmrun command: the sandboxes' own machines may be used in every way a
 // sandbox needs, and without a sandbox (the base) only reading is allowed. Files can only narrow it.
 Judgement builtin_vmrun(const Vmrun&);
+
+// Every vmrun command there is here.
+std::vector<VmrunVerb> vmrun_verbs();
+std::vector<std::string_view> vmrun_verb_names();  // as vmrun spells them
 
 // The vmrun commands that carrying out an action takes; a policy that allows the action and denies one of
 // these would fail half way. `action` is a name as policies spell it.

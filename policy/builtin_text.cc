@@ -9,17 +9,12 @@
 #include "policy/facts.h"
 #include "policy/reference.h"
 #include "policy/stated_question.h"
+#include "policy/wording.h"
 
 namespace policy {
 namespace {
 
 constexpr std::string_view kSystem = "the gateway itself";
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
 
 // One line of the answer: who, and with what.
 using Found = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
@@ -30,13 +25,6 @@ std::vector<Request> questions(std::string_view action) {
   none.kind = yaml::Node::Kind::map;
   auto stated = read_question(action, {1, 1}, none, {}, {"builtin", &quiet});
   return stated ? std::move(stated->requests) : std::vector<Request>{};
-}
-
-std::vector<VmrunVerb> verbs() {
-  std::vector<VmrunVerb> all;
-  for (int i = 0; i <= static_cast<int>(VmrunVerb::capture_screen); ++i)
-    all.push_back(static_cast<VmrunVerb>(i));
-  return all;
 }
 
 // Grants that hold whatever the files say.
@@ -56,7 +44,7 @@ Found grants() {
       for (auto& request : questions(word.name)) ask(std::move(request), std::string(word.name));
     }
     auto any = questions("list");
-    for (const auto verb : verbs()) {
+    for (const auto verb : vmrun_verbs()) {
       auto request = any.front();
       Vmrun vmrun;
       vmrun.verb = verb;
@@ -72,7 +60,7 @@ Found grants() {
 Found machine_rules() {
   Found found;
   for (const bool of_sandbox : {true, false}) {
-    for (const auto verb : verbs()) {
+    for (const auto verb : vmrun_verbs()) {
       Vmrun vmrun;
       vmrun.verb = verb;
       if (of_sandbox) vmrun.sandbox = SandboxId::parse("sbx-00000000000000000000000000000000").value();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -11,6 +12,7 @@
 #include "policy/builtin.h"
 #include "policy/compile_rules.h"
 #include "policy/self_check.h"
+#include "policy/wording.h"
 
 namespace policy {
 namespace {
@@ -20,8 +22,6 @@ constexpr std::array<std::string_view, 5> kTierNames{"builtin", "org", "user", "
 constexpr std::array<std::string_view, 11> kSections{"sallyport", "tier",   "name",     "serial",
                                                      "default",   "sets",   "subjects", "actions",
                                                      "vmrun",     "limits", "tests"};
-
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 // One file that could be read, and what its header says.
 struct File {
@@ -165,12 +165,7 @@ class Compilation {
 
   void names(TierFiles& tier) {
     if (!tier.named) tier.scope.name = spelling(tier.scope.tier);
-    for (const auto* file : tier.files) {
-      if (const auto* section = file->root.find("sets"))
-        compile_sets(section->value, into(*file), tier.scope);
-      if (const auto* section = file->root.find("subjects"))
-        compile_subjects(section->value, into(*file), tier.scope);
-    }
+    for (const auto* file : tier.files) compile_names(file->root, into(*file), tier.scope);
     set_.tiers.push_back({tier.scope.tier, tier.scope.name, tier.scope.inherit});
     for (const auto& [name, subject] : tier.scope.subjects) {
       set_.people.emplace(people_named(tier.scope.tier, name), subject);
@@ -179,23 +174,13 @@ class Compilation {
 
   void rules(TierFiles& tier) {
     for (const auto* file : tier.files) {
-      const auto report = into(*file);
-      if (const auto* section = file->root.find("actions")) {
-        for (auto& parsed : compile_actions(section->value, tier.scope, tier.places, report)) {
-          tier.rules.emplace_back(file, std::move(parsed));
-        }
+      auto parsed = compile_sections(file->root, tier.scope, settings_, tier.places, into(*file));
+      for (auto& rule : parsed.rules) tier.rules.emplace_back(file, std::move(rule));
+      for (auto& refusal : parsed.refusals) {
+        set_.vmrun.push_back(refusal.refusal);
+        refusals_.push_back(std::move(refusal));
       }
-      if (const auto* section = file->root.find("vmrun")) {
-        for (auto& parsed : compile_vmrun(section->value, tier.scope, tier.places, report)) {
-          set_.vmrun.push_back(parsed.refusal);
-          refusals_.push_back(std::move(parsed));
-        }
-      }
-      if (const auto* section = file->root.find("limits")) {
-        auto limits = compile_limits(section->value, tier.scope, settings_, tier.places, report);
-        set_.limits.insert(set_.limits.end(), std::make_move_iterator(limits.begin()),
-                           std::make_move_iterator(limits.end()));
-      }
+      std::move(parsed.limits.begin(), parsed.limits.end(), std::back_inserter(set_.limits));
     }
     std::sort(set_.limits.begin(), set_.limits.end(), [](const Limit& a, const Limit& b) {
       return std::tie(a.rule.tier, a.rule.id) < std::tie(b.rule.tier, b.rule.id);

@@ -1,4 +1,5 @@
 #include "policy/compile_condition.h"
+#include "policy/wording.h"
 
 #include <algorithm>
 #include <array>
@@ -16,8 +17,6 @@ constexpr std::array<std::string_view, 24> kKeys{
     "image",      "cpus",  "memory_mb", "disk_gb", "network", "command", "timeout", "host_path",
     "guest_path", "bytes", "files",     "button",  "count",   "chars",   "keys",    "by",
     "cause",      "name",  "for",       "sandbox", "when",    "not",     "any",     "all"};
-
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 class Compiler {
  public:

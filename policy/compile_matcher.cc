@@ -1,4 +1,5 @@
 #include "policy/compile_matcher.h"
+#include "policy/wording.h"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +15,6 @@ using Kind = yaml::Node::Kind;
 
 constexpr std::string_view kTransfer = "transfer:";
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 // The values of one matcher, sets put in; each with the position it is reported at.
 struct Listed {

@@ -5,8 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "policy/builtin.h"
 #include "policy/compile_condition.h"
 #include "policy/units.h"
+#include "policy/wording.h"
 
 namespace policy {
 namespace {
@@ -18,11 +20,8 @@ constexpr std::array<std::string_view, 7> kRuleKeys{"clamp",    "unless", "why",
                                                     "examples", "who",    "within"};
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
-
 RuleRef reference(const std::string& id, const Scope& scope, Position at, const ReadInto& into) {
-  return {id, std::string(spelling(scope.tier)),
-          std::string(into.file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column)};
+  return {id, std::string(spelling(scope.tier)), place(into.file, at)};
 }
 
 bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& into) {
@@ -249,8 +248,6 @@ std::optional<Limit> compile_limit(const yaml::Entry& entry, const Scope& scope,
   return limit;
 }
 
-}  // namespace
-
 std::vector<ParsedRule> compile_actions(const yaml::Node& section, const Scope& scope, Places& places,
                                         const ReadInto& into) {
   std::vector<ParsedRule> rules;
@@ -293,11 +290,9 @@ std::vector<ParsedRefusal> compile_vmrun(const yaml::Node& section, const Scope&
         parsed.refusal.verbs.push_back(*verb);
         continue;
       }
-      std::vector<std::string_view> verbs;
-      for (int i = 0; i <= static_cast<int>(VmrunVerb::capture_screen); ++i)
-        verbs.push_back(spelling(static_cast<VmrunVerb>(i)));
-      into.error("P0110", deny->value.at,
-                 "there is no vmrun command " + quoted(word) + " here" + suggestion(word, verbs));
+      into.error(
+          "P0110", deny->value.at,
+          "there is no vmrun command " + quoted(word) + " here" + suggestion(word, vmrun_verb_names()));
     }
     if (fresh) refusals.push_back(std::move(parsed));
   }
@@ -314,6 +309,20 @@ std::vector<Limit> compile_limits(const yaml::Node& section, const Scope& scope,
     if (limit && fresh) limits.push_back(std::move(*limit));
   }
   return limits;
+}
+
+}  // namespace
+
+ParsedSections compile_sections(const yaml::Node& file, const Scope& scope, const Facts& settings,
+                                Places& places, const ReadInto& into) {
+  ParsedSections parsed;
+  if (const auto* section = file.find("actions"))
+    parsed.rules = compile_actions(section->value, scope, places, into);
+  if (const auto* section = file.find("vmrun"))
+    parsed.refusals = compile_vmrun(section->value, scope, places, into);
+  if (const auto* section = file.find("limits"))
+    parsed.limits = compile_limits(section->value, scope, settings, places, into);
+  return parsed;
 }
 
 }  // namespace policy

@@ -25,10 +25,13 @@ struct ParsedRefusal {
 // Ids of rules, limits and vmrun refusals already used in a tier, with their places.
 using Places = std::map<std::string, std::string, std::less<>>;
 
-// The sections `actions:`, `vmrun:` and `limits:` of one file.
-std::vector<ParsedRule> compile_actions(const yaml::Node& section, const Scope&, Places&, const ReadInto&);
-std::vector<ParsedRefusal> compile_vmrun(const yaml::Node& section, const Scope&, Places&, const ReadInto&);
-std::vector<Limit> compile_limits(const yaml::Node& section, const Scope&, const Facts& settings, Places&,
-                                  const ReadInto&);
+// The sections `actions:`, `vmrun:` and `limits:` of one file, as far as it has them.
+struct ParsedSections {
+  std::vector<ParsedRule> rules;
+  std::vector<ParsedRefusal> refusals;
+  std::vector<Limit> limits;
+};
+ParsedSections compile_sections(const yaml::Node& file, const Scope&, const Facts& settings, Places&,
+                                const ReadInto&);
 
 }  // namespace policy

@@ -1,4 +1,5 @@
 #include "policy/compile_scope.h"
+#include "policy/wording.h"
 
 #include <array>
 #include <limits>
@@ -6,10 +7,6 @@
 
 namespace policy {
 namespace {
-
-std::string place(const ReadInto& into, Position at) {
-  return std::string(into.file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
-}
 
 template <class Map>
 std::vector<std::string_view> names_of(const Map& map) {
@@ -30,13 +27,6 @@ std::optional<std::vector<std::string>> filled(const Mapping& mapping, std::stri
     return std::nullopt;
   }
   return texts;
-}
-
-std::optional<Transport> transport_from(std::string_view text) {
-  for (const auto transport : {Transport::stdio, Transport::http, Transport::cli}) {
-    if (spelling(transport) == text) return transport;
-  }
-  return std::nullopt;
 }
 
 SubjectIs compile_subject(const std::string& name, const yaml::Node& node, const ReadInto& into) {
@@ -85,15 +75,13 @@ bool only_self_declared(const SubjectIs& subject) {
   return !subject.clients.empty() && subject.os_users.empty() && subject.uids.empty();
 }
 
-}  // namespace
-
 void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope) {
   static constexpr std::array<std::string_view, 2> kKeys{"paths", "words"};
   if (!is_map(section, "sets", into)) return;
   for (const auto& entry : section.entries) {
     const Mapping mapping(entry.value, "set `" + entry.key + "`", kKeys, into);
     NamedSet set;
-    set.where = place(into, entry.at);
+    set.where = place(into.file, entry.at);
     if (mapping.has("paths") == mapping.has("words")) {
       if (entry.value.kind == yaml::Node::Kind::map) {
         into.error("P0120", entry.at, "set `" + entry.key + "` needs either `paths` or `words`");
@@ -127,9 +115,23 @@ void compile_subjects(const yaml::Node& section, const ReadInto& into, Scope& sc
       into.error("P0105", entry.at, "subject `" + entry.key + "` stands at " + known->second + " already");
       continue;
     }
-    scope.subject_places.emplace(entry.key, place(into, entry.at));
+    scope.subject_places.emplace(entry.key, place(into.file, entry.at));
     scope.subjects.emplace(entry.key, std::move(subject));
   }
+}
+
+}  // namespace
+
+std::optional<Transport> transport_from(std::string_view text) {
+  for (const auto transport : {Transport::stdio, Transport::http, Transport::cli}) {
+    if (spelling(transport) == text) return transport;
+  }
+  return std::nullopt;
+}
+
+void compile_names(const yaml::Node& file, const ReadInto& into, Scope& scope) {
+  if (const auto* section = file.find("sets")) compile_sets(section->value, into, scope);
+  if (const auto* section = file.find("subjects")) compile_subjects(section->value, into, scope);
 }
 
 const NamedSet* find_set(std::string_view reference, NamedSet::Kind kind, const Scope& scope, Position at,

@@ -28,8 +28,10 @@ struct Scope {
 };
 
 // The sections `sets:` and `subjects:` of one file, added to the scope of its tier.
-void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope);
-void compile_subjects(const yaml::Node& section, const ReadInto& into, Scope& scope);
+void compile_names(const yaml::Node& file, const ReadInto& into, Scope& scope);
+
+// A client's way in, as policies spell it.
+std::optional<Transport> transport_from(std::string_view text);
 
 // Looks a `$name` up; reports an unknown one and one of another kind. `at` is where it is used.
 const NamedSet* find_set(std::string_view reference, NamedSet::Kind kind, const Scope& scope, Position at,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policy/utf8.h"
+#include "policy/wording.h"
 
 namespace policy {
 namespace {
@@ -44,9 +45,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string Diagnostic::where() const {
-  return file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
-}
+std::string Diagnostic::where() const { return place(file, at); }
 
 std::string Diagnostic::format() const {
   return where() + (severity == Severity::error ? ": error[" : ": warning[") + code + "]: " + message;

@@ -29,8 +29,9 @@ std::string proof(const WitnessSearch& search) {
 }
 
 Json rule_json(Effect effect, const RuleRef& rule) {
-  return Json(Json::Object{
-      {"effect", spelling(effect)}, {"rule", rule.id}, {"tier", rule.tier}, {"src", rule.where}});
+  auto json = to_json(rule);
+  json["effect"] = spelling(effect);
+  return json;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policy/units.h"
+#include "policy/wording.h"
 #include "policy/yaml_flow.h"
 
 namespace policy {
@@ -12,14 +13,6 @@ namespace {
 
 constexpr std::size_t kNear = 3;
 
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
-
-// Text of a caller or a policy inside a line of ours: it may not begin a line that looks like one.
-std::string in_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '\n' ? std::string("\\n") : std::string(1, c);
-  return out;
-}
 std::string indented(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -172,10 +165,6 @@ std::string near_line(const NearRule& near) {
   return line;
 }
 
-Json reference_json(const RuleRef& rule) {
-  return Json(Json::Object{{"rule", rule.id}, {"tier", rule.tier}, {"src", rule.where}});
-}
-
 Json one_json(const Explained& one) {
   Json json(Json::Object{{"action", one.action},
                          {"effect", spelling(one.judgement.effect)},
@@ -188,7 +177,7 @@ Json one_json(const Explained& one) {
   if (!one.judgement.hint.empty()) json["hint"] = one.judgement.hint;
   Json::Array tiers, matched, near, unknown;
   for (const auto& says : one.tiers) {
-    auto tier = reference_json(says.rule);
+    auto tier = policy::to_json(says.rule);
     tier["tier"] = spelling(says.tier);
     tier["name"] = says.name;
     tier["effect"] = says.how == TierSays::How::no_opinion ? "none" : spelling(says.effect);
@@ -196,12 +185,12 @@ Json one_json(const Explained& one) {
     tiers.push_back(std::move(tier));
   }
   for (const auto& says : one.matched) {
-    auto rule = reference_json(says.rule);
+    auto rule = policy::to_json(says.rule);
     rule["effect"] = spelling(says.effect);
     matched.push_back(std::move(rule));
   }
   for (const auto& rule : one.near) {
-    auto json_of = reference_json(rule.rule);
+    auto json_of = policy::to_json(rule.rule);
     json_of["effect"] = spelling(rule.effect);
     json_of["unmet"] = rule.unmet;
     json_of["asked"] = rule.asked;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "policy/builtin.h"
 #include "policy/compile.h"
 #include "policy/compile_condition.h"
 #include "policy/facts.h"
@@ -268,10 +269,8 @@ Json subject() {
 }
 
 Json refusal() {
-  std::vector<std::string_view> verbs;
-  for (int i = 0; i <= static_cast<int>(VmrunVerb::capture_screen); ++i)
-    verbs.push_back(spelling(static_cast<VmrunVerb>(i)));
-  return closed({{"deny", one_or_more(one_of(verbs))}, {"why", text()}, {"hint", text()}}, {"deny"});
+  return closed({{"deny", one_or_more(one_of(vmrun_verb_names()))}, {"why", text()}, {"hint", text()}},
+                {"deny"});
 }
 
 }  // namespace

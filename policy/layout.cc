@@ -348,20 +348,6 @@ class Layout {
   std::size_t blanks_ = 0;
 };
 
-bool same(const yaml::Node& a, const yaml::Node& b) {
-  if (a.kind != b.kind || a.quoted != b.quoted || a.text != b.text || a.items.size() != b.items.size() ||
-      a.entries.size() != b.entries.size()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < a.items.size(); ++i) {
-    if (!same(a.items[i], b.items[i])) return false;
-  }
-  for (std::size_t i = 0; i < a.entries.size(); ++i) {
-    if (a.entries[i].key != b.entries[i].key || !same(a.entries[i].value, b.entries[i].value)) return false;
-  }
-  return true;
-}
-
 std::string without_blanks(std::string_view text) {
   std::string out;
   std::copy_if(text.begin(), text.end(), std::back_inserter(out),
@@ -377,7 +363,7 @@ std::optional<std::string> layout(std::string_view text, std::string_view file, 
   auto laid = Layout().run(text);
   Diagnostics quiet;
   const auto again = yaml::read(laid, file, quiet);
-  const bool kept = again && same(*tree, *again) && without_blanks(text) == without_blanks(laid);
+  const bool kept = again && yaml::same(*tree, *again) && without_blanks(text) == without_blanks(laid);
   // What is not stable is not canonical.
   if (kept && Layout().run(laid) == laid) return laid;
   return std::string(text);

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "policy/units.h"
+#include "policy/wording.h"
 
 namespace policy {
 namespace {
-
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 std::string listed(std::span<const std::string_view> words) {
   std::string out;

@@ -10,6 +10,7 @@
 #include "policy/compile.h"
 #include "policy/facts.h"
 #include "policy/limit.h"
+#include "policy/wording.h"
 
 namespace policy {
 namespace {
@@ -38,12 +39,6 @@ KindWords words_of(FactKind kind) {
       return {"labels", "a label, a list, any, all", "[x]"};
   }
   return {};
-}
-
-std::string joined(const std::vector<std::string>& words, std::string_view between = ", ") {
-  std::string out;
-  for (const auto& word : words) out += (out.empty() ? "" : std::string(between)) + word;
-  return out;
 }
 
 // The narrowest words that together name the actions.

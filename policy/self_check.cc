@@ -5,14 +5,13 @@
 #include <utility>
 
 #include "policy/stated_question.h"
+#include "policy/wording.h"
 #include "policy/yaml_flow.h"
 
 namespace policy {
 namespace {
 
 using Kind = yaml::Node::Kind;
-
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 struct Expected {
   std::string effect;
@@ -49,25 +48,6 @@ std::optional<Expected> read_expected(const yaml::Entry& entry, const ReadInto& 
   }
   if (into.diagnostics->errors() != errors) return std::nullopt;
   return expected;
-}
-
-// The answer to the whole question: the first half that is not allowed, else the last. Who spoke on any half
-// that was asked is added to `spoke`.
-Judgement answer(const StatedQuestion& stated, const RuleProgram& program, std::vector<RuleRef>& spoke) {
-  Judgement judgement;
-  for (const auto& request : stated.requests) {
-    Clamp clamp;
-    judgement = program.judge(Question{request, stated.settings, stated.withheld}, clamp);
-    spoke.insert(spoke.end(), judgement.matched.begin(), judgement.matched.end());
-    if (judgement.effect != Effect::allow) break;
-  }
-  return judgement;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
 }
 
 // What differs, or nothing.
@@ -112,7 +92,10 @@ std::optional<Checked> run_test(const yaml::Node& test, const Scope& scope, cons
   if (!stated) return std::nullopt;
   Checked checked{
       Checked::Kind::test, title ? *title : yaml::statement(test), std::string(into.file), test.at, {}, {}};
-  checked.failure = difference(*expected, answer(*stated, program, checked.spoke));
+  auto got = answer(program, *stated);
+  checked.failure = difference(*expected, got.judgement);
+  checked.spoke = std::move(got.before);
+  checked.spoke.insert(checked.spoke.end(), got.judgement.matched.begin(), got.judgement.matched.end());
   if (!checked.failure.empty()) {
     into.error("P0150", test.at,
                "the test " + (title ? quoted(*title) : "of " + quoted(*name)) + " fails: " + checked.failure);

@@ -1,4 +1,5 @@
 #include "policy/stated_question.h"
+#include "policy/wording.h"
 
 #include <algorithm>
 #include <array>
@@ -17,8 +18,6 @@ constexpr std::array<std::string_view, 22> kKeys{
 
 // Longest text that a test makes up for `chars`.
 constexpr std::int64_t kMaxChars = 100'000;
-
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 SandboxId some_sandbox() { return *SandboxId::parse("sbx-00000000000000000000000000000000"); }
 JobId some_job() { return *JobId::parse("job-00000000000000000000000000000000"); }
@@ -291,6 +290,17 @@ std::optional<StatedQuestion> read_question(std::string_view call, Position at, 
   }
   if (into.diagnostics->errors() != errors) return std::nullopt;
   return question;
+}
+
+Answer answer(const RuleProgram& program, const StatedQuestion& question) {
+  Answer last;
+  for (const auto& request : question.requests) {
+    last.before.insert(last.before.end(), last.judgement.matched.begin(), last.judgement.matched.end());
+    last.clamp = {};
+    last.judgement = program.judge(Question{request, question.settings, question.withheld}, last.clamp);
+    if (last.judgement.effect != Effect::allow) break;
+  }
+  return last;
 }
 
 }  // namespace policy

@@ -8,6 +8,7 @@
 
 #include "policy/compile_scope.h"
 #include "policy/facts.h"
+#include "policy/rule_program.h"
 
 namespace policy {
 
@@ -26,5 +27,13 @@ std::span<const std::string_view> statement_keys();
 // settings are the known defaults. `unknown` withholds a fact. Nothing, with a report, when it is malformed.
 std::optional<StatedQuestion> read_question(std::string_view call, Position at, const yaml::Node& map,
                                             const Scope&, const ReadInto&);
+
+// What rules say of a whole question: of the first half that they do not allow, else of the last.
+struct Answer {
+  Judgement judgement;
+  Clamp clamp;
+  std::vector<RuleRef> before;  // rules that spoke on a half before
+};
+Answer answer(const RuleProgram&, const StatedQuestion&);
 
 }  // namespace policy

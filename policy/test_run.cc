@@ -1,4 +1,5 @@
 #include "policy/test_run.h"
+#include "policy/wording.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,21 +10,10 @@
 namespace policy {
 namespace {
 
-std::string place(const std::string& file, Position at) {
-  return file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
-}
-
-// A title may have several lines, of which none may look like one of ours.
-std::string in_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '\n' ? std::string("\\n") : std::string(1, c);
-  return out;
-}
-
 Json refs(const std::vector<RuleRef>& rules) {
   Json::Array all;
   for (const auto& rule : rules) {
-    all.push_back(Json(Json::Object{{"rule", rule.id}, {"tier", rule.tier}, {"src", rule.where}}));
+    all.push_back(to_json(rule));
   }
   return Json(std::move(all));
 }

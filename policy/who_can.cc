@@ -41,13 +41,12 @@ Json to_json(const std::vector<CanRow>& rows) {
   for (const auto& row : rows) {
     Json::Array unknown;
     for (const auto& name : row.judgement.unknown) unknown.emplace_back(name);
-    all.push_back(Json(Json::Object{{"subject", row.subject.empty() ? std::string(kAnybody) : row.subject},
-                                    {"effect", spelling(row.judgement.effect)},
-                                    {"rule", row.judgement.rule.id},
-                                    {"tier", row.judgement.rule.tier},
-                                    {"src", row.judgement.rule.where},
-                                    {"code", row.judgement.code},
-                                    {"unknown", std::move(unknown)}}));
+    auto json = to_json(row.judgement.rule);
+    json["subject"] = row.subject.empty() ? std::string(kAnybody) : row.subject;
+    json["effect"] = spelling(row.judgement.effect);
+    json["code"] = row.judgement.code;
+    json["unknown"] = std::move(unknown);
+    all.push_back(std::move(json));
   }
   return Json(Json::Object{{"subjects", std::move(all)}});
 }

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "policy/builtin.h"
 #include "policy/candidates.h"
 #include "policy/compare.h"
 #include "policy/stated_question.h"
@@ -23,22 +24,6 @@ using Kind = yaml::Node::Kind;
 constexpr std::size_t kMaxTried = 4'000;
 // Values of other rules that are tried with those of the rules that differ.
 constexpr std::size_t kFew = 3;
-
-struct Answer {
-  Judgement judgement;
-  Clamp clamp;
-};
-
-Answer answer(const Anatomy& anatomy, const StatedQuestion& question) {
-  Answer last;
-  for (const auto& request : question.requests) {
-    last.clamp = {};
-    last.judgement =
-        anatomy.whole->judge(Question{request, question.settings, question.withheld}, last.clamp);
-    if (last.judgement.effect != Effect::allow) break;
-  }
-  return last;
-}
 
 bool looser(const std::optional<std::chrono::seconds>& was, const std::optional<std::chrono::seconds>& is) {
   return was && (!is || *is > *was);
@@ -67,9 +52,7 @@ class Search {
       combine(std::string(word.name), all, Part::all_of_it);
     }
     Pools verbs;
-    for (int i = 0; i <= static_cast<int>(VmrunVerb::capture_screen); ++i) {
-      verbs["verb"].push_back(stated_value("verb", spelling(static_cast<VmrunVerb>(i))));
-    }
+    for (const auto name : vmrun_verb_names()) verbs["verb"].push_back(stated_value("verb", name));
     combine(std::string(Vmrun::kName), verbs, Part::all_of_it);
     for (auto& [key, witness] : found_) result_.found.push_back(std::move(witness));
     return std::move(result_);
@@ -162,7 +145,7 @@ class Search {
     Diagnostics quiet;
     const auto question = read_question(call, {1, 1}, map, scope_, {"candidate", &quiet});
     if (!question) return std::nullopt;
-    const auto was = answer(before_, *question), is = answer(after_, *question);
+    const auto was = answer(*before_.whole, *question), is = answer(*after_.whole, *question);
     Flip flip;
     flip.witness.was = was.judgement.effect;
     flip.witness.is = is.judgement.effect;

@@ -285,4 +285,18 @@ std::optional<Node> read(std::string_view text, std::string_view file, Diagnosti
   return root;
 }
 
+bool same(const Node& a, const Node& b) {
+  if (a.kind != b.kind || a.quoted != b.quoted || a.text != b.text || a.items.size() != b.items.size() ||
+      a.entries.size() != b.entries.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.items.size(); ++i) {
+    if (!same(a.items[i], b.items[i])) return false;
+  }
+  for (std::size_t i = 0; i < a.entries.size(); ++i) {
+    if (a.entries[i].key != b.entries[i].key || !same(a.entries[i].value, b.entries[i].value)) return false;
+  }
+  return true;
+}
+
 }  // namespace policy::yaml

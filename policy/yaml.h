@@ -39,6 +39,9 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
+// Equal but for positions.
+bool same(const Node&, const Node&);
+
 // Reads `text`, reporting every finding as about `file`. Nothing when there was an error.
 std::optional<Node> read(std::string_view text, std::string_view file, Diagnostics& into);
 

@@ -190,13 +190,9 @@ class Line {
       if (key == "os_user") who.os_user = text;
       if (key == "client") who.client_name = text;
       if (key != "transport") continue;
-      bool known = false;
-      for (const auto one : {policy::Transport::stdio, policy::Transport::http, policy::Transport::cli}) {
-        if (policy::spelling(one) != text) continue;
-        who.transport = one;
-        known = true;
-      }
-      if (!known) return invalid("`transport` must be stdio, http or cli");
+      const auto transport = policy::transport_from(text);
+      if (!transport) return invalid("`transport` must be stdio, http or cli");
+      who.transport = *transport;
     }
     return {};
   }
@@ -261,17 +257,13 @@ policy::Judgement judge(const policy::Anatomy& anatomy, const Line& line,
   if (line.web()) {
     return own_rule("web", "web.unavailable", "there is no web enforcer yet, so no web request is allowed");
   }
-  policy::Judgement judgement;
   for (const auto& request : question.requests) {
     const bool about_one = policy::sandbox_of(request.what) != nullptr;
     if (line.foreign() && about_one && request.who.transport != policy::Transport::system) {
       return own_rule("own-sandboxes", "sandbox.unknown", "the sandbox belongs to somebody else");
     }
-    policy::Clamp clamp;
-    judgement = anatomy.whole->judge(policy::Question{request, question.settings, question.withheld}, clamp);
-    if (judgement.effect != policy::Effect::allow) break;
   }
-  return judgement;
+  return policy::answer(*anatomy.whole, question).judgement;
 }
 
 }  // namespace
