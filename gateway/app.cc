@@ -15,6 +15,7 @@
 #include "gateway/approval/desk.h"
 #include "gateway/call/calls.h"
 #include "gateway/call/copies.h"
+#include "gateway/call/granted.h"
 #include "gateway/call/transfers.h"
 #include "gateway/image/images.h"
 #include "gateway/late_log.h"
@@ -193,7 +194,7 @@ struct App::Parts {
       (void)log.note(event);
       spdlog::error("the policy files cannot be used, what was in force stays: {} [{}]", why.message,
                     why.code);
-      return PolicyNews::rejected;
+      return PolicyNews::none;
     }
     rejected.clear();
     const auto& program = book.program();
@@ -204,8 +205,8 @@ struct App::Parts {
     (void)log.note(event);
     log.set_policy(program->digest().hex());
     desk.forget_all();
-    ++policy_version;
     if (world->problems.empty()) {
+      ++policy_version;
       world->engine->put_in_force(program);
     } else {
       build();
@@ -313,11 +314,8 @@ asio::awaitable<Result<void>> App::kill_switch(policy::Caller caller, policy::Ki
   const auto world = parts_->current();
   auto pending = world->engine->decide(caller, policy::KillSwitch{position});
   auto verdict = co_await vmware::settled(std::move(pending));
-  if (const auto* denial = std::get_if<policy::Denial>(&verdict)) {
-    co_return policy::fail(denial->code, denial->reason + " (rule " + denial->rule.id + ")");
-  }
-  auto* grant = std::get_if<policy::Grant<policy::KillSwitch>>(&verdict);
-  if (grant == nullptr) co_return policy::fail("ask.no_channel", "policy wants a person to approve this");
+  auto grant = granted(std::move(verdict));
+  if (!grant) co_return tl::unexpected(grant.error());
   const auto file = parts_->settings.state_dir + kKillSwitchFile;
   if (position == policy::KillSwitch::Position::off) {
     auto removed = remove_file(file);
@@ -381,11 +379,8 @@ asio::awaitable<Result<void>> App::answer(policy::Caller caller, policy::Approve
   const auto world = parts_->current();
   auto pending = world->engine->decide(caller, std::move(answer));
   auto verdict = co_await vmware::settled(std::move(pending));
-  if (const auto* denial = std::get_if<policy::Denial>(&verdict)) {
-    co_return policy::fail(denial->code, denial->reason + " (rule " + denial->rule.id + ")");
-  }
-  auto* grant = std::get_if<policy::Grant<policy::Approve>>(&verdict);
-  if (grant == nullptr) co_return policy::fail("ask.no_channel", "policy wants a person to approve this");
+  auto grant = granted(std::move(verdict));
+  if (!grant) co_return tl::unexpected(grant.error());
   co_return parts_->desk.answer(std::move(*grant), world->engine->program(), ancestors);
 }
 

@@ -19,8 +19,8 @@
 
 namespace gateway {
 
-// What became of a look at the policy files: nothing new, other rules decide, or files that cannot be used.
-enum class PolicyNews { none, changed, rejected };
+// What a look at the policy files came to: what decided goes on doing so, or other rules do.
+enum class PolicyNews { none, changed };
 
 // Everything the owner holds, built in one place and passed to constructors; the order of the lines there is
 // the order of the system.

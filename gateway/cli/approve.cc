@@ -60,17 +60,7 @@ Result<Json> ask_desk(const Sources& sources, Hello::Kind kind, const std::strin
   const Hello hello{kind, SALLYPORT_VERSION, settings.digest.hex(), question};
   if (auto sent = send_greeting(owner->get(), hello.encode(), {}, kPatience); !sent)
     return tl::unexpected(sent.error());
-  std::string buffered;
-  const auto line = read_line(owner->get(), buffered, kMaxAnswer, kPatience);
-  if (!line) return tl::unexpected(line.error());
-  auto answer = Json::parse(*line, nullptr, false);
-  if (!answer.is_object()) return policy::fail("owner.answer", "the owner's answer is not what it should be");
-  if (const auto error = answer.find("error"); error != answer.end()) {
-    const auto code = answer.find("code");
-    return policy::fail(code != answer.end() && code->is_string() ? code->get<std::string>() : "owner.error",
-                        error->is_string() ? printable_line(error->get_ref<const std::string&>()) : "");
-  }
-  return answer;
+  return read_answer(*owner, kMaxAnswer, kPatience);
 }
 
 }  // namespace
@@ -78,7 +68,6 @@ Result<Json> ask_desk(const Sources& sources, Hello::Kind kind, const std::strin
 int approve_list(const Sources& sources, bool json) {
   const auto answer = ask_desk(sources, Hello::Kind::questions, {});
   if (!answer) return complain(answer.error());
-  // Under sudo the other end is a process of somebody with fewer rights: nothing of its answer is relied on.
   const auto questions = answer->find("questions");
   if (questions == answer->end() || !questions->is_array())
     return complain(policy::Error{"owner.answer", "the owner's answer is not what it should be"});

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gateway/cli/printable.h"
 #include "gateway/net/unix_socket.h"
 #include "gateway/owner/deployment.h"
 #include "gateway/owner/spawn.h"
@@ -63,6 +64,20 @@ Result<Descriptor> greet_owner(const Sources& sources, const Settings& settings,
     return tl::unexpected(sent.error());
   }
   return connection;
+}
+
+Result<nlohmann::json> read_answer(const Descriptor& owner, std::size_t max,
+                                   std::chrono::milliseconds within) {
+  std::string buffered;
+  const auto line = read_line(owner.get(), buffered, max, within);
+  if (!line) return tl::unexpected(line.error());
+  auto answer = nlohmann::json::parse(*line, nullptr, false);
+  if (!answer.is_object()) return policy::fail("owner.answer", "the owner's answer is not what it should be");
+  const auto error = answer.find("error");
+  if (error == answer.end()) return answer;
+  const auto code = answer.find("code");
+  return policy::fail(code != answer.end() && code->is_string() ? code->get<std::string>() : "owner.error",
+                      error->is_string() ? printable_line(error->get_ref<const std::string&>()) : "");
 }
 
 Result<Client> Client::open(const Sources& sources) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,11 @@ std::vector<std::string> same_settings(const Sources&);
 Result<Descriptor> greet_owner(const Sources&, const Settings&, Hello::Kind,
                                std::span<const int> descriptors = {}, std::string name = {},
                                std::string options = {});
+
+// The one line of JSON with which the owner answers, of at most `max` bytes; an answer that is an error is
+// one. Nothing of it is relied on: it may be the owner of somebody with fewer rights.
+Result<nlohmann::json> read_answer(const Descriptor& owner, std::size_t max,
+                                   std::chrono::milliseconds within);
 
 // One greeting and its answer, one line of JSON. An answer that is an error is one.
 Result<nlohmann::json> ask_owner(const Sources&, Hello::Kind, std::chrono::milliseconds within,

@@ -24,14 +24,7 @@ Result<Json> ask_owner(const Sources& sources, Hello::Kind kind, std::chrono::mi
   auto owner =
       greet_owner(sources, load_settings(sources), kind, descriptors, std::move(name), std::move(options));
   if (!owner) return tl::unexpected(owner.error());
-  std::string buffered;
-  const auto line = read_line(owner->get(), buffered, kMaxAnswer, within);
-  if (!line) return tl::unexpected(line.error());
-  auto answer = Json::parse(*line, nullptr, false);
-  if (!answer.is_object()) return policy::fail("owner.answer", "the owner's answer is not what it should be");
-  if (answer.contains("error"))
-    return policy::fail(answer.value("code", "owner.error"), answer.value("error", ""));
-  return answer;
+  return read_answer(*owner, kMaxAnswer, within);
 }
 
 int daemon(const Sources& sources, int ready_fd) {

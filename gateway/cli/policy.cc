@@ -12,7 +12,6 @@
 #include "gateway/cli/policy_files.h"
 #include "gateway/cli/printable.h"
 #include "gateway/cli/request_line.h"
-#include "gateway/cli/rewrite_file.h"
 #include "gateway/cli/stated_json.h"
 #include "gateway/mcp/json_reader.h"
 #include "gateway/mcp/line_reader.h"

@@ -13,8 +13,6 @@
 namespace gateway::cli {
 namespace {
 
-constexpr std::size_t kMaxPolicy = std::size_t{1} << 20;
-
 Result<std::vector<std::string>> policies_in(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code error;
@@ -51,12 +49,12 @@ Result<std::vector<policy::Source>> policy_sources(const Sources& sources,
   std::vector<policy::Source> texts;
   for (const auto& file : files) {
     if (file == kDefaultPolicy && !is_there(file)) {
-      texts.push_back({"default.yaml", std::string(policy::default_policy_text()), std::nullopt});
+      texts.push_back(built_in_policy());
       continue;
     }
-    auto text = read_small_file(file, kMaxPolicy);
-    if (!text) return tl::unexpected(text.error());
-    texts.push_back({file, std::move(*text), std::nullopt});
+    auto source = read_policy(file, file);
+    if (!source) return tl::unexpected(source.error());
+    texts.push_back(std::move(*source));
   }
   return texts;
 }

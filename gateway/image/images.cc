@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gateway/call/granted.h"
 #include "gateway/mcp/json_reader.h"
 #include "gateway/owner/child.h"
 #include "gateway/settings/folder.h"
@@ -20,19 +21,6 @@ tl::unexpected<policy::Error> bad_name() {
   return policy::fail(
       "image.name",
       "an image is named with 1 to 60 letters, digits, dots, dashes or underscores, a letter or digit first");
-}
-
-template <class A>
-Result<policy::Grant<A>> granted(policy::Verdict<A> verdict) {
-  if (auto* denial = std::get_if<policy::Denial>(&verdict)) {
-    return policy::fail(denial->code, denial->reason + " (rule " + denial->rule.id + ")" +
-                                          (denial->hint.empty() ? "" : "; " + denial->hint));
-  }
-  if (std::get_if<policy::Ask>(&verdict) != nullptr) {
-    return policy::fail("ask.no_channel",
-                        "policy wants a person to approve this, and no approval channel is set up");
-  }
-  return std::move(*std::get_if<policy::Grant<A>>(&verdict));
 }
 
 }  // namespace
@@ -77,7 +65,7 @@ asio::awaitable<Result<void>> build_image(policy::Engine& engine, policy::Caller
   }
   auto pending = engine.decide(caller, policy::BuildImage{hello.name});
   auto verdict = co_await vmware::settled(std::move(pending));
-  auto grant = granted<policy::BuildImage>(std::move(verdict));
+  auto grant = granted(std::move(verdict));
   if (!grant) co_return tl::unexpected(grant.error());
   const int exit = co_await run_child(std::move(words), std::move(output[0]), std::move(output[1]));
   const bool ok = exit == 0;
@@ -95,7 +83,7 @@ asio::awaitable<Result<void>> remove_image(policy::Engine& engine, policy::Calle
   }
   auto pending = engine.decide(caller, policy::RemoveImage{hello.name});
   auto verdict = co_await vmware::settled(std::move(pending));
-  auto grant = granted<policy::RemoveImage>(std::move(verdict));
+  auto grant = granted(std::move(verdict));
   if (!grant) co_return tl::unexpected(grant.error());
   const auto removed = remove_tree(images_folder() + "/" + grant->action().name);
   (void)grant->close({.ok = removed.has_value(), .code = removed ? "ok" : removed.error().code});

@@ -172,9 +172,10 @@ class Owner final {
                                std::vector<Descriptor> descriptors, Peer peer, std::string rest) {
     const auto serving = hello.kind == Hello::Kind::serve;
     auto subject = subject_of(peer, serving ? policy::Transport::stdio : policy::Transport::cli);
+    const policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
     const auto mismatch = difference(hello);
     if (const auto refused = not_for(peer, hello.kind)) {
-      app_.note_refusal({subject, {policy::CallId::random(), {}, {}}}, spelling(hello.kind), *refused);
+      app_.note_refusal(caller, spelling(hello.kind), *refused);
       answer_result(*socket, tl::unexpected(*refused));
       co_return;
     }
@@ -191,18 +192,12 @@ class Owner final {
         break;
       }
       case Hello::Kind::status: {
-        policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
         const auto text = co_await app_.status(caller);
-        if (text) {
-          answer_line(*socket, *text);
-        } else {
-          answer_result(*socket, tl::unexpected(text.error()));
-        }
+        answer_text(*socket, text);
         break;
       }
       case Hello::Kind::kill_switch_on:
       case Hello::Kind::kill_switch_off: {
-        policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
         const auto position = hello.kind == Hello::Kind::kill_switch_on ? policy::KillSwitch::Position::on
                                                                         : policy::KillSwitch::Position::off;
         const auto done = co_await app_.kill_switch(caller, position);
@@ -211,7 +206,6 @@ class Owner final {
       }
       case Hello::Kind::image_build:
       case Hello::Kind::image_remove: {
-        policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
         if (mismatch) {
           answer_result(*socket, tl::unexpected(*mismatch));
           break;
@@ -229,14 +223,12 @@ class Owner final {
         break;
       }
       case Hello::Kind::questions: {
-        policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
         const auto text = co_await app_.questions(caller);
-        if (text) answer_line(*socket, *text);
+        answer_text(*socket, text);
         break;
       }
       case Hello::Kind::answer_allow:
       case Hello::Kind::answer_deny: {
-        policy::Caller caller{subject, {policy::CallId::random(), {}, {}}};
         const auto said = hello.kind == Hello::Kind::answer_allow ? policy::Approve::Answer::allow
                                                                   : policy::Approve::Answer::deny;
         policy::Approve approve{said, hello.name.substr(0, kMaxQuestionId)};
@@ -333,7 +325,7 @@ class Owner final {
   }
 
   void tell(PolicyNews news) {
-    if (news != PolicyNews::changed) return;
+    if (news == PolicyNews::none) return;
     for (const auto& [key, connection] : connections_) connection->tools_changed();
   }
 
@@ -388,6 +380,11 @@ class Owner final {
     } else {
       answer(socket, {{"error", result.error().message}, {"code", result.error().code}});
     }
+  }
+
+  static void answer_text(Socket& socket, const Result<std::string>& text) {
+    if (text) return answer_line(socket, *text);
+    answer_result(socket, tl::unexpected(text.error()));
   }
 
   asio::io_context& context_;

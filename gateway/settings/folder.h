@@ -25,6 +25,10 @@ Result<std::string> read_small_file(const std::string& path, std::size_t max);
 // Replaces a file by a rename, 0600.
 Result<void> write_private_file(const std::string& path, const std::string& bytes);
 
+// Replaces what a file holds at once, by a rename; its owner and rights stay, and a link stays one to it.
+// Code: file.unwritable.
+Result<void> rewrite_file(const std::string& path, const std::string& bytes);
+
 // The same, refused when group or others may read it: for files with a secret. Code: file.open_to_others.
 Result<std::string> read_secret_file(const std::string& path, std::size_t max);
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
 #include <fcntl.h>
@@ -64,6 +65,31 @@ Result<Descriptor> open_to_read(const std::string& path) {
   return system_error(errno == ENOENT ? "file.missing" : "file.unreadable", "cannot open `" + path + "`");
 }
 
+bool write_whole(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return true;
+}
+
+// By a new file beside it: owner and rights are those of `like`, or 0600 and ours.
+Result<void> replace_file(const std::string& path, std::string_view bytes, const struct stat* like) {
+  const std::string part = path + "." + policy::random_hex32().substr(0, 12);
+  Descriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return system_error("file.unwritable", "cannot write beside `" + path + "`");
+  const bool good = write_whole(file.get(), bytes) &&
+                    (like == nullptr || (::fchown(file.get(), like->st_uid, like->st_gid) == 0 &&
+                                         ::fchmod(file.get(), like->st_mode & 07777) == 0)) &&
+                    ::fsync(file.get()) == 0 && ::rename(part.c_str(), path.c_str()) == 0;
+  if (good) return {};
+  auto failed = system_error("file.unwritable", "cannot replace `" + path + "`");
+  ::unlink(part.c_str());
+  return failed;
+}
+
 }  // namespace
 
 Result<void> make_private_folder(const std::string& path) {
@@ -112,26 +138,15 @@ Result<std::string> read_secret_file(const std::string& path, std::size_t max) {
 }
 
 Result<void> write_private_file(const std::string& path, const std::string& bytes) {
-  const std::string part = path + "." + policy::random_hex32().substr(0, 12);
-  Descriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file) return system_error("file.unwritable", "cannot write beside `" + path + "`");
-  std::string_view left = bytes;
-  while (!left.empty()) {
-    const ssize_t wrote = ::write(file.get(), left.data(), left.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) {
-      auto failed = system_error("file.unwritable", "cannot write `" + path + "`");
-      ::unlink(part.c_str());
-      return failed;
-    }
-    left.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  if (::fsync(file.get()) != 0 || ::rename(part.c_str(), path.c_str()) != 0) {
-    auto failed = system_error("file.unwritable", "cannot replace `" + path + "`");
-    ::unlink(part.c_str());
-    return failed;
-  }
-  return {};
+  return replace_file(path, bytes, nullptr);
+}
+
+Result<void> rewrite_file(const std::string& path, const std::string& bytes) {
+  const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr), std::free);
+  struct stat before{};
+  if (!resolved || ::stat(resolved.get(), &before) != 0)
+    return system_error("file.unwritable", "cannot write `" + path + "`");
+  return replace_file(resolved.get(), bytes, &before);
 }
 
 bool is_regular_file(const std::string& path) {

@@ -5,11 +5,11 @@
 
 #include "gateway/owner/spawn.h"
 #include "gateway/settings/folder.h"
+#include "policy/yaml.h"
 
 namespace gateway {
 namespace {
 
-constexpr std::size_t kMaxPolicy = std::size_t{1} << 20;
 constexpr char kEnding[] = ".yaml";
 
 struct Listed {
@@ -53,20 +53,31 @@ List list_policies(const Settings& settings, const std::string& system_folder, s
 
 }  // namespace
 
+Result<policy::Source> read_policy(const std::string& path, std::string name) {
+  auto text = read_small_file(path, policy::yaml::kMaxBytes);
+  if (!text) return tl::unexpected(text.error());
+  return policy::Source{std::move(name), std::move(*text), std::nullopt};
+}
+
+policy::Source built_in_policy() {
+  return {"default.yaml", std::string(policy::default_policy_text()), std::nullopt};
+}
+
 PolicyFiles read_policies(const Settings& settings, const std::string& system_folder, std::uint32_t trusted) {
   auto list = list_policies(settings, system_folder, trusted);
   PolicyFiles files{{}, std::move(list.problems)};
   for (const auto& [path, tier] : list.files) {
     if (path == kDefaultPolicy) {
-      files.sources.push_back({"default.yaml", std::string(policy::default_policy_text()), std::nullopt});
+      files.sources.push_back(built_in_policy());
       continue;
     }
-    auto text = read_small_file(path, kMaxPolicy);
-    if (text) {
-      files.sources.push_back({path.substr(path.rfind('/') + 1), std::move(*text), tier});
-    } else {
-      files.problems.push_back(text.error());
+    auto source = read_policy(path, path.substr(path.rfind('/') + 1));
+    if (!source) {
+      files.problems.push_back(source.error());
+      continue;
     }
+    source->tier = tier;
+    files.sources.push_back(std::move(*source));
   }
   return files;
 }

@@ -22,6 +22,11 @@ struct PolicyFiles {
 PolicyFiles read_policies(const Settings&, const std::string& system_folder = kSystemPolicies,
                           std::uint32_t trusted = 0);
 
+// One policy file, with the name that messages give it. Codes: file.missing, file.unreadable, file.too_large.
+Result<policy::Source> read_policy(const std::string& path, std::string name);
+// What runs when nothing is configured.
+policy::Source built_in_policy();
+
 // What these files look like from outside: another text when one of them was changed, came or went. Reads
 // nothing.
 std::string look_of_policies(const Settings&, const std::string& system_folder = kSystemPolicies,
