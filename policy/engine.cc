@@ -131,10 +131,14 @@ struct Engine::Door {
     typename Pending<A>::Then then_;
   };
 
+  // What a person is shown of an action, and the digest that an answer is bound to.
+  struct Shown {
+    Sha256 action;
+    Json what;
+  };
+  Shown shown_of(const Action& action) const;
   // Everything but the record. Never throws: what fails inside denies.
   Judgement judge(Request& request, const std::optional<Approval>& approval, Proofs& proofs) noexcept;
-  // What the digest of an action is made of.
-  Sha256 digest_of(const Action& action) const;
   bool covers(const Approval& approval, const Request& request) const;
   Judgement judge_again(const Standing::Entry& entry) const;
   std::optional<Judgement> own_rules(Request& request) const;
@@ -144,11 +148,6 @@ struct Engine::Door {
 
   template <class A>
   Pending<A> decide(const Caller& caller, A what);
-  // What a person is to be shown; empty unless the answer is to ask.
-  struct Shown {
-    Sha256 action;
-    Json what;
-  };
   template <class A>
   static Verdict<A> verdict(std::unique_ptr<Judged> judged, Judgement judgement, Result<Receipt> recorded,
                             DecisionSink* sink, Shown shown);
@@ -187,15 +186,16 @@ std::optional<Judgement> Engine::Door::enforce(const Request& request, Proofs& p
   return std::nullopt;
 }
 
-Sha256 Engine::Door::digest_of(const Action& action) const {
-  return sha256(
-      canonical(Json(Json::Object{{"act", Json(name_of(action))}, {"args", describe(action, text_key)}})));
+Engine::Door::Shown Engine::Door::shown_of(const Action& action) const {
+  auto what = describe(action, text_key);
+  const auto digest = sha256(canonical(Json(Json::Object{{"act", Json(name_of(action))}, {"args", what}})));
+  return {digest, std::move(what)};
 }
 
 bool Engine::Door::covers(const Approval& approval, const Request& request) const {
   return parts.clock != nullptr && parts.clock->since_boot() < approval.until &&
          approval.asker == request.who.principal && approval.policy == digest() &&
-         approval.action == digest_of(request.what);
+         approval.action == shown_of(request.what).action;
 }
 
 Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& approval,
@@ -233,8 +233,8 @@ Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& a
   }
 }
 
-// What stands is judged by the rules alone: enforcers look at what is about to begin.
-// A person's approval goes on counting where the same rules ask the same people.
+// What stands is judged by the rules alone, as enforcers look at what is about to begin. A person's approval
+// goes on counting where the same rules ask the same people.
 Judgement Engine::Door::judge_again(const Standing::Entry& entry) const {
   auto request = entry.request;
   if (const auto* sandbox = sandbox_of(request.what); sandbox != nullptr && parts.inventory != nullptr) {
@@ -304,10 +304,8 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
         std::chrono::duration_cast<std::chrono::microseconds>(parts.clock->since_boot() - started).count();
   }
   if (judgement.code == kApproved) decision.approval = caller.approval;
-  Shown shown;
-  if (judgement.effect == Effect::ask) {
-    shown = {digest_of(decision.request.what), describe(decision.request.what, text_key)};
-  }
+  Shown shown;  // empty unless a person is asked
+  if (judgement.effect == Effect::ask) shown = shown_of(decision.request.what);
   const auto durability =
       judgement.effect == Effect::allow ? durability_of(decision.request.what) : Durability::ordered;
 
