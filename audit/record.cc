@@ -44,6 +44,33 @@ void rule_members(const policy::RuleRef& rule, std::string& out) {
   name_member("tier", rule.tier, out);
 }
 
+// What would have been decided, and counted for nothing.
+void shadows(const policy::Decision& d, std::string& out) {
+  if (!d.shadow.empty()) {
+    member("shadow", out);
+    out.push_back('[');
+    const std::size_t end = out.size() + kList;
+    for (std::size_t i = 0; i < d.shadow.size() && out.size() < end; ++i) {
+      if (i > 0) out.push_back(',');
+      const std::size_t at = out.size();
+      out += "{\"differs\":";
+      out += d.shadow[i].differs ? "true" : "false";
+      name_member("eff", policy::spelling(d.shadow[i].effect), out);
+      rule_members(d.shadow[i].rule, out);
+      close_object(at, out);
+    }
+    out.push_back(']');
+  }
+  if (d.shadow_policy) {
+    const std::size_t at = out.size();
+    open_object("shadow_policy", out);
+    name_member("eff", policy::spelling(d.shadow_policy->effect), out);
+    name_member("pol", "sha256:" + d.shadow_policy->policy.hex(), out);
+    rule_members(d.shadow_policy->rule, out);
+    close_object(at, out);
+  }
+}
+
 void decision(const policy::Decision& d, CleanWriter& writer, std::string& out) {
   const std::size_t start = out.size();
   open_object("dec", out);
@@ -75,7 +102,10 @@ void decision(const policy::Decision& d, CleanWriter& writer, std::string& out) 
   }
   member("pol", out);
   policy::canonical_string("sha256:" + d.policy.hex(), out);
-  rule_members(d.rule, out);
+  name_member("rule", d.rule.id, out);
+  shadows(d, out);
+  name_member("src", d.rule.where, out);
+  name_member("tier", d.rule.tier, out);
   if (!d.unknown.empty()) {
     member("unknown", out);
     out.push_back('[');

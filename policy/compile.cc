@@ -210,7 +210,8 @@ class Compilation {
     };
     for (const auto& [which, tier] : tiers_) {
       for (const auto& [file, parsed] : tier.rules) {
-        if (parsed.rule.effect != Effect::deny && takes(parsed.rule)) return &parsed.rule;
+        const bool lets = parsed.rule.effect != Effect::deny && !parsed.rule.shadow;
+        if (lets && takes(parsed.rule)) return &parsed.rule;
       }
     }
     return nullptr;

@@ -16,8 +16,8 @@ namespace {
 using Kind = yaml::Node::Kind;
 
 constexpr std::array<std::string_view, 3> kEffects{"allow", "ask", "deny"};
-constexpr std::array<std::string_view, 7> kRuleKeys{"clamp",    "unless", "why",   "hint",
-                                                    "examples", "who",    "within"};
+constexpr std::array<std::string_view, 8> kRuleKeys{"clamp",    "unless", "why",    "hint",
+                                                    "examples", "who",    "within", "shadow"};
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 
 RuleRef reference(const std::string& id, const Scope& scope, Position at, const ReadInto& into) {
@@ -78,6 +78,14 @@ const yaml::Entry* only_effect(const yaml::Entry& entry, const ReadInto& into) {
   return nullptr;
 }
 
+// Only what decides a call can be tried on calls.
+void refuse_shadow(const Mapping& mapping) {
+  const auto* shadow = mapping.find("shadow");
+  if (shadow == nullptr) return;
+  mapping.into().error("P0170", shadow->at,
+                       "`shadow` is for rules of `actions`; " + mapping.what() + " cannot be tried that way");
+}
+
 Clamp compile_clamp(const yaml::Entry& entry, ActionSet actions, const std::string& what,
                     const ReadInto& into) {
   static constexpr std::array<std::string_view, 2> kKeys{"timeout", "by"};
@@ -117,6 +125,7 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Scope& sc
       into.error("P0121", unless->at, "`unless` of " + what + " asks nothing");
     rule.unless = compile_conditions(unless->value, ground.inside_not(), "`unless` of " + what, into);
   }
+  rule.shadow = mapping.boolean("shadow").value_or(false);
   rule.why = mapping.text("why").value_or("");
   rule.hint = mapping.text("hint").value_or("");
   if (rule.effect == Effect::ask) {
@@ -222,10 +231,11 @@ std::optional<Per> read_per(const Mapping& mapping, Meter meter) {
 
 std::optional<Limit> compile_limit(const yaml::Entry& entry, const Scope& scope, const Facts& settings,
                                    const ReadInto& into) {
-  static constexpr std::array<std::string_view, 7> kKeys{"sandboxes",  "sandbox_age", "calls", "jobs",
-                                                         "copy_bytes", "copy_files",  "per"};
+  static constexpr std::array<std::string_view, 8> kKeys{"sandboxes",  "sandbox_age", "calls", "jobs",
+                                                         "copy_bytes", "copy_files",  "per",   "shadow"};
   const std::string what = "limit " + quoted(entry.key);
   const Mapping mapping(entry.value, what, kKeys, into);
+  refuse_shadow(mapping);
   if (entry.value.kind != Kind::map) return std::nullopt;
   const yaml::Entry* meter = nullptr;
   int meters = 0;
@@ -263,7 +273,7 @@ std::vector<ParsedRule> compile_actions(const yaml::Node& section, const Scope& 
 
 std::vector<ParsedRefusal> compile_vmrun(const yaml::Node& section, const Scope& scope, Places& places,
                                          const ReadInto& into) {
-  static constexpr std::array<std::string_view, 3> kKeys{"deny", "why", "hint"};
+  static constexpr std::array<std::string_view, 4> kKeys{"deny", "why", "hint", "shadow"};
   std::vector<ParsedRefusal> refusals;
   if (!is_map(section, "vmrun", into)) return refusals;
   for (const auto& entry : section.entries) {
@@ -272,6 +282,7 @@ std::vector<ParsedRefusal> compile_vmrun(const yaml::Node& section, const Scope&
       continue;
     }
     const Mapping mapping(entry.value, "vmrun rule " + quoted(entry.key), kKeys, into);
+    refuse_shadow(mapping);
     ParsedRefusal parsed;
     parsed.at = entry.at;
     parsed.file = into.file;

@@ -25,6 +25,22 @@ struct RuleRef {
   bool operator==(const RuleRef&) const = default;
 };
 
+// A shadow rule that spoke, and whether the answer would have been another if it counted: another effect, a
+// lower number, or more people to ask.
+struct ShadowRuling {
+  RuleRef rule;
+  Effect effect = Effect::deny;
+  bool differs = false;
+  bool operator==(const ShadowRuling&) const = default;
+};
+
+// What a shadow policy says where its effect is another than that of the policy in force.
+struct ShadowVerdict {
+  Sha256 policy;
+  Effect effect = Effect::deny;
+  RuleRef rule;
+};
+
 // What is recorded about a decision.
 struct Decision {
   Request request;
@@ -39,6 +55,8 @@ struct Decision {
   Sha256 policy;                          // digest of the policy in force
   std::int64_t micros = 0;                // spent deciding
   std::optional<Approval> approval = {};  // what made a rule that asks let it pass
+  std::vector<ShadowRuling> shadow = {};  // these two counted for nothing
+  std::optional<ShadowVerdict> shadow_policy = {};
 };
 
 // How a decided action ended. `code` is `ok`, `abandoned`, `timeout`, `cancelled`, `running`, or an error

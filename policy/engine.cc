@@ -207,7 +207,12 @@ Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& a
     if (auto refused = own_rules(request)) return std::move(*refused);
     Judgement judgement;
     if (parts.program) {
+      std::optional<Request> asked;
+      if (parts.shadow != nullptr) asked = parts.shadow->as_asked(request);
       judgement = parts.program->judge(request, parts.settings);
+      if (parts.shadow != nullptr) {
+        judgement.shadow_policy = parts.shadow->watch(asked, request, parts.settings, judgement);
+      }
     } else if (auto granted = builtin_grant(request)) {
       judgement = std::move(*granted);
     } else if (stopped) {
@@ -225,6 +230,8 @@ Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& a
     if (auto objected = enforce(request, proofs)) {
       objected->matched = std::move(judgement.matched);
       objected->unknown = std::move(judgement.unknown);
+      objected->shadow = std::move(judgement.shadow);
+      objected->shadow_policy = std::move(judgement.shadow_policy);
       return std::move(*objected);
     }
     return judgement;
@@ -304,6 +311,8 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
         std::chrono::duration_cast<std::chrono::microseconds>(parts.clock->since_boot() - started).count();
   }
   if (judgement.code == kApproved) decision.approval = caller.approval;
+  decision.shadow = std::move(judgement.shadow);
+  decision.shadow_policy = std::move(judgement.shadow_policy);
   Shown shown;  // empty unless a person is asked
   if (judgement.effect == Effect::ask) shown = shown_of(decision.request.what);
   const auto durability =
@@ -334,7 +343,9 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
   return Pending<A>([handover](typename Pending<A>::Then then) { handover->collect(std::move(then)); });
 }
 
-Engine::Engine(Parts parts) : door_(std::make_unique<Door>(std::move(parts))) {}
+Engine::Engine(Parts parts) : door_(std::make_unique<Door>(std::move(parts))) {
+  if (door_->parts.shadow != nullptr) door_->parts.shadow->in_force(door_->parts.program.get());
+}
 Engine::~Engine() = default;
 
 Pending<Create> Engine::decide(const Caller& caller, Create what) {
@@ -408,6 +419,7 @@ Standing Engine::stand(const Judged& judged, Standing::Withdrawn withdrawn) {
 void Engine::put_in_force(std::shared_ptr<const Program> program) {
   auto& door = *door_;
   door.parts.program = std::move(program);
+  if (door.parts.shadow != nullptr) door.parts.shadow->in_force(door.parts.program.get());
   if (!door.parts.program) return;
   struct Refused {
     Standing::Entry entry;

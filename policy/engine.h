@@ -12,6 +12,7 @@
 #include "policy/grant.h"
 #include "policy/inventory.h"
 #include "policy/program.h"
+#include "policy/shadow_watch.h"
 #include "policy/standing.h"
 
 namespace policy {
@@ -29,6 +30,7 @@ class Engine final {
     DecisionSink* sink = nullptr;          // outlives the engine
     const Inventory* inventory = nullptr;  // outlives the engine
     const Clock* clock = nullptr;          // outlives the engine
+    ShadowWatch* shadow = nullptr;         // outlives the engine
     Facts settings;
   };
   explicit Engine(Parts);

@@ -169,6 +169,7 @@ Json rule() {
   keys.emplace("unless", definition("conditions"));
   keys.emplace("why", text());
   keys.emplace("hint", text());
+  keys.emplace("shadow", boolean());
   keys.emplace("who", text());
   keys.emplace("within", duration());
   keys.emplace("examples",

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "policy/decision.h"
 #include "policy/limit.h"
 #include "policy/request.h"
+#include "policy/shadow.h"
 
 namespace policy {
 
@@ -24,6 +26,8 @@ struct Judgement {
   std::vector<std::string> unknown;
   std::string ask_who;  // `user` and `<tier>:<subject>`, joined by `+`: who answers must be all of them
   std::chrono::seconds ask_within{};
+  std::vector<ShadowRuling> shadow;            // shadow rules that spoke; they change nothing above
+  std::optional<ShadowVerdict> shadow_policy;  // ShadowWatch's, never a program's
 };
 
 // A compiled policy: immutable and pure. The same question gets the same answer; it reads no clock, no
@@ -41,6 +45,8 @@ class Program {
   // one of people that no policy describes.
   virtual bool is_one_of(const Subject& who, std::string_view people) const = 0;
   virtual std::span<const Limit> limits() const = 0;
+  // Its shadow rules, each of which judge() answers for in Judgement::shadow when it speaks.
+  virtual std::vector<ShadowRule> shadow_rules() const { return {}; }
   virtual Sha256 digest() const = 0;
   virtual const std::string& name() const = 0;
 };

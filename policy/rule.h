@@ -30,6 +30,7 @@ struct Rule {
   std::string ask_who;
   std::chrono::seconds ask_within{};
   Clamp clamp;
+  bool shadow = false;  // judged, and never enforced
 };
 
 // Whether the rule speaks: an unknown answer makes a deny or ask rule match, and an allow rule not. A rule

@@ -1,6 +1,7 @@
 #include "policy/rule_program.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -69,13 +70,43 @@ struct Spoken {
   }
 };
 
+// What they come to together.
+void conclude(const Spoken& spoken, std::span<const TierStance> tiers, Ruling& ruling) {
+  const auto silent = std::find_if(tiers.begin(), tiers.end(), [&](const TierStance& tier) {
+    return !tier.inherit && !spoken.heard[static_cast<std::size_t>(tier.tier)];
+  });
+  if (spoken.deny == nullptr && silent != tiers.end()) {
+    ruling.silent = &*silent;
+    return;
+  }
+  ruling.rule = spoken.deny != nullptr ? spoken.deny : spoken.ask != nullptr ? spoken.ask : spoken.allow;
+  if (ruling.rule != nullptr) ruling.effect = ruling.rule->effect;
+}
+
+// Whether a rule would lower what is asked further than it is lowered already.
+bool lowers(const Rule& rule, const Action& what, const Clamp& clamp) {
+  const auto below = [](const std::optional<std::chrono::seconds>& bound, std::chrono::seconds asked,
+                        const std::optional<std::chrono::seconds>& already) {
+    return bound && *bound < std::min(asked, already.value_or(asked));
+  };
+  if (const auto* run = std::get_if<Run>(&what))
+    return below(rule.clamp.timeout, run->timeout, clamp.timeout);
+  if (const auto* extend = std::get_if<Extend>(&what)) return below(rule.clamp.by, extend->by, clamp.by);
+  return false;
+}
+
 }  // namespace
 
 RuleProgram::RuleProgram(RuleSet set) : set_(std::move(set)) {
   const auto order = [](const auto& a, const auto& b) {
     return std::tie(a.tier, a.ref.id, a.ref.where) < std::tie(b.tier, b.ref.id, b.ref.where);
   };
+  const auto shadows =
+      std::partition(set_.rules.begin(), set_.rules.end(), [](const Rule& rule) { return !rule.shadow; });
+  shadows_.assign(std::make_move_iterator(shadows), std::make_move_iterator(set_.rules.end()));
+  set_.rules.erase(shadows, set_.rules.end());
   std::sort(set_.rules.begin(), set_.rules.end(), order);
+  std::sort(shadows_.begin(), shadows_.end(), order);
   std::sort(set_.vmrun.begin(), set_.vmrun.end(), order);
   std::sort(set_.tiers.begin(), set_.tiers.end(),
             [](const TierStance& a, const TierStance& b) { return a.tier < b.tier; });
@@ -130,15 +161,7 @@ Ruling RuleProgram::rule_on(const Question& question, Scratch& scratch) const {
     lower(ruling.clamp.timeout, rule.clamp.timeout);
     lower(ruling.clamp.by, rule.clamp.by);
   }
-  const auto silent = std::find_if(set_.tiers.begin(), set_.tiers.end(), [&](const TierStance& tier) {
-    return !tier.inherit && !spoken.heard[static_cast<std::size_t>(tier.tier)];
-  });
-  if (spoken.deny == nullptr && silent != set_.tiers.end()) {
-    ruling.silent = &*silent;
-    return ruling;
-  }
-  ruling.rule = spoken.deny != nullptr ? spoken.deny : spoken.ask != nullptr ? spoken.ask : spoken.allow;
-  if (ruling.rule != nullptr) ruling.effect = ruling.rule->effect;
+  conclude(spoken, set_.tiers, ruling);
   return ruling;
 }
 
@@ -147,7 +170,15 @@ Judgement RuleProgram::judge(const Question& question, Clamp& clamp) const {
   if (const auto* vmrun = std::get_if<Vmrun>(&question.request.what)) return judge_vmrun(*vmrun);
 
   Scratch scratch;
-  const auto ruling = rule_on(question, scratch);
+  Ruling ruling;
+  auto judgement = judge_by_rules(question, clamp, scratch, ruling);
+  if (!shadows_.empty()) judgement.shadow = judge_shadows(question, scratch, ruling, judgement);
+  return judgement;
+}
+
+Judgement RuleProgram::judge_by_rules(const Question& question, Clamp& clamp, Scratch& scratch,
+                                      Ruling& ruling) const {
+  ruling = rule_on(question, scratch);
   clamp = ruling.clamp;
   Judgement judgement;
   judgement.matched.reserve(scratch.matched.size());
@@ -176,6 +207,43 @@ Judgement RuleProgram::judge(const Question& question, Clamp& clamp) const {
         "rule `" + speaker.ref.id + "` refuses `" + std::string(name_of(question.request.what)) + "`";
   }
   return judgement;
+}
+
+std::vector<ShadowRuling> RuleProgram::judge_shadows(const Question& question, const Scratch& scratch,
+                                                     const Ruling& ruling, const Judgement& judgement) const {
+  Spoken spoken;
+  for (const auto* rule : scratch.matched) spoken.hear(*rule);
+  std::vector<ShadowRuling> all;
+  for (const auto& rule : shadows_) {
+    Gaps gaps;
+    if (!rule.actions.test(question.request.what.index()) || !matches(rule, question, gaps)) continue;
+    auto with = spoken;
+    with.hear(rule);
+    Ruling then;
+    conclude(with, set_.tiers, then);
+    bool differs = then.effect != ruling.effect;
+    if (!differs && then.effect != Effect::deny) differs = lowers(rule, question.request.what, ruling.clamp);
+    if (!differs && then.effect == Effect::ask && rule.effect == Effect::ask) {
+      auto people = judgement.ask_who;
+      add_people(rule.ask_who, people);
+      differs = people != judgement.ask_who || rule.ask_within < judgement.ask_within;
+    }
+    all.push_back({rule.ref, rule.effect, differs});
+  }
+  return all;
+}
+
+std::vector<ShadowRule> RuleProgram::shadow_rules() const {
+  std::vector<ShadowRule> all;
+  for (const auto& rule : shadows_) all.push_back({rule.ref, rule.effect, rule.actions});
+  return all;
+}
+
+std::vector<Rule> RuleProgram::take_rules() && {
+  auto rules = std::move(set_.rules);
+  rules.insert(rules.end(), std::make_move_iterator(shadows_.begin()),
+               std::make_move_iterator(shadows_.end()));
+  return rules;
 }
 
 bool RuleProgram::is_one_of(const Subject& who, std::string_view people) const {

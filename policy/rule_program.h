@@ -32,7 +32,7 @@ struct TierStance {
 // The parts a compiler hands over. Rules and refusals may come in any order.
 struct RuleSet {
   std::vector<TierStance> tiers;
-  std::vector<Rule> rules;
+  std::vector<Rule> rules;  // shadow rules among them
   std::vector<VmrunRefusal> vmrun;
   std::vector<Limit> limits;
   // Whom `who:` of ask rules names, as `<tier>:<name>`.
@@ -64,6 +64,7 @@ class RuleProgram final : public Program {
   std::span<const Limit> limits() const override { return set_.limits; }
   Sha256 digest() const override { return set_.digest; }
   const std::string& name() const override { return set_.name; }
+  std::vector<ShadowRule> shadow_rules() const override;
 
   // The same on a question with facts withheld; changes nothing in the request.
   Judgement judge(const Question&, Clamp& clamp) const;
@@ -78,9 +79,10 @@ class RuleProgram final : public Program {
   // What the rules of `actions:` say, and nothing beside them: neither what is built in nor `vmrun:`.
   Ruling rule_on(const Question&, Scratch&) const;
 
+  // Those that are enforced.
   std::span<const Rule> rules() const { return set_.rules; }
-  // Ends the program; its rules can go on into another one.
-  std::vector<Rule> take_rules() && { return std::move(set_.rules); }
+  // Ends the program; its rules, those in shadow too, can go on into another one.
+  std::vector<Rule> take_rules() &&;
 
  private:
   // The rules about one action.
@@ -92,10 +94,15 @@ class RuleProgram final : public Program {
   const Chapter& chapter(const Question& question) const {
     return chapters_[chapter_of_[question.request.what.index()]];
   }
+  Judgement judge_by_rules(const Question&, Clamp& clamp, Scratch&, Ruling&) const;
   Judgement judge_vmrun(const Vmrun&) const;
+  // What each shadow rule would have made of it by itself.
+  std::vector<ShadowRuling> judge_shadows(const Question&, const Scratch&, const Ruling&,
+                                          const Judgement&) const;
   void explain_default(const Question&, const TierStance*, Judgement&) const;
 
   RuleSet set_;                    // rules sorted by tier and id
+  std::vector<Rule> shadows_;      // likewise
   std::vector<Chapter> chapters_;  // actions with the same rules share one
   std::array<std::size_t, std::variant_size_v<Action>> chapter_of_{};
 };

@@ -96,6 +96,7 @@ std::optional<Checked> run_test(const yaml::Node& test, const Scope& scope, cons
   checked.failure = difference(*expected, got.judgement);
   checked.spoke = std::move(got.before);
   checked.spoke.insert(checked.spoke.end(), got.judgement.matched.begin(), got.judgement.matched.end());
+  for (const auto& shadow : got.judgement.shadow) checked.spoke.push_back(shadow.rule);
   if (!checked.failure.empty()) {
     into.error("P0150", test.at,
                "the test " + (title ? quoted(*title) : "of " + quoted(*name)) + " fails: " + checked.failure);

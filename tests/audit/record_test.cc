@@ -85,6 +85,24 @@ TEST(Record, OfADecisionIsCanonicalAndSaysWhoWhatAndWhy) {
   EXPECT_NE(f.obj.find("echo hi"), std::string_view::npos);
 }
 
+TEST(Record, OfADecisionSaysWhatWasTriedOut) {
+  auto d = requests::decision(requests::run("echo hi"));
+  d.shadow = {{{"try", "user", "p.yaml:3:5"}, Effect::deny, true},
+              {{"also", "user", ""}, Effect::ask, false}};
+  d.shadow_policy = {policy::sha256("other"), Effect::ask, {"q", "org", "c.yaml:9:3"}};
+  const auto line = written(draft(d, Durability::ordered, redactor()));
+  const auto f = fields_of(line);
+  EXPECT_EQ(member_of(f.dec, "shadow"),
+            R"([{"differs":true,"eff":"deny","rule":"try","src":"p.yaml:3:5","tier":"user"},)"
+            R"({"differs":false,"eff":"ask","rule":"also","tier":"user"}])");
+  EXPECT_EQ(member_of(f.dec, "shadow_policy"), R"({"eff":"ask","pol":"sha256:)" +
+                                                   policy::sha256("other").hex() +
+                                                   R"(","rule":"q","src":"c.yaml:9:3","tier":"org"})");
+  const auto back = read_value(f.dec);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(policy::canonical(*back), f.dec);
+}
+
 TEST(Record, OfAnOutcomePointsAtItsDecision) {
   policy::Outcome outcome{true, "ok", 3, 10U, 20U, 1500, {}};
   outcome.details["name"] = "r.txt";
