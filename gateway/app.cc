@@ -20,6 +20,7 @@
 #include "gateway/image/images.h"
 #include "gateway/late_log.h"
 #include "gateway/policy_book.h"
+#include "gateway/policy_trial.h"
 #include "gateway/settings/folder.h"
 #include "gateway/setup/setup.h"
 #include "policy/facts.h"
@@ -92,9 +93,11 @@ struct App::Parts {
         settings(std::move(given_settings)),
         log(settings.audit(), clock, settings.deployment == Deployment::service ? "service" : "personal"),
         book(settings),
+        trial(settings, clock, log),
         desk(executor, clock) {
     stopped = is_regular_file(settings.state_dir + kKillSwitchFile);
     build();
+    trial.look(PolicyBook::Effort::again);
   }
 
   // The order of these lines is the order of the system.
@@ -126,6 +129,7 @@ struct App::Parts {
     parts.program = program;
     parts.sink = &log;
     parts.clock = &clock;
+    parts.shadow = &trial.watch();
     parts.settings = settings.facts();
     parts.inventory = &next->none;
     if (next->problems.empty()) {
@@ -163,6 +167,7 @@ struct App::Parts {
       for_images.program = program;
       for_images.sink = &log;
       for_images.clock = &clock;
+      for_images.shadow = &trial.watch();
       for_images.settings = settings.facts();
       for_images.inventory = &next->none;
       next->image_maker = std::make_unique<policy::Engine>(std::move(for_images));
@@ -178,6 +183,7 @@ struct App::Parts {
 
   // What the files say now decides from here on, or what they said before goes on doing so.
   PolicyNews renew(PolicyBook::Effort effort) {
+    trial.look(effort);
     const auto before = book.program();
     const auto look = book.look(effort);
     if (look == PolicyBook::Look::same) {
@@ -249,6 +255,7 @@ struct App::Parts {
   policy::SystemClock clock;
   LateLog log;
   PolicyBook book;
+  PolicyTrial trial;
   Desk desk;
   std::shared_ptr<World> world;
   bool stopped = false;
@@ -304,8 +311,25 @@ asio::awaitable<Result<std::string>> App::status(policy::Caller caller) {
     for (const auto& one : parts_->book.problems())
       json["problems"].push_back("policy files not in force: " + one.message + " [" + one.code + "]");
   }
+  for (const auto& one : parts_->trial.problems())
+    json["problems"].push_back("shadow policy not in use: " + one.message + " [" + one.code + "]");
   for (const auto& line : parts_->book.findings()) json["problems"].push_back(line);
   if (const auto refused = parts_->log.refused()) json["problems"].push_back(refused->message);
+  (void)grant->close({.ok = true, .code = "ok"});
+  co_return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+asio::awaitable<Result<std::string>> App::policy_status(policy::Caller caller) {
+  const auto world = parts_->current();
+  auto pending = world->engine->decide(caller, policy::List{});
+  auto verdict = co_await vmware::settled(std::move(pending));
+  auto* grant = std::get_if<policy::Grant<policy::List>>(&verdict);
+  if (grant == nullptr) co_return policy::fail("deny", "policy does not let you see this");
+  auto json = parts_->trial.status();
+  if (const auto* program = world->engine->program()) {
+    json["policy"] = program->name();
+    json["policy_digest"] = program->digest().hex();
+  }
   (void)grant->close({.ok = true, .code = "ok"});
   co_return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -39,6 +39,8 @@ class App final {
 
   // One line of JSON for `sallyport status`.
   boost::asio::awaitable<Result<std::string>> status(policy::Caller caller);
+  // One line of JSON for `sallyport policy status`: what is tried out, and what came of it.
+  boost::asio::awaitable<Result<std::string>> policy_status(policy::Caller caller);
   // Decided like any action; then refuses every call and destroys all sandboxes, or lifts that.
   boost::asio::awaitable<Result<void>> kill_switch(policy::Caller caller, policy::KillSwitch::Position);
   // What rules ask of people just now, as far as it concerns this one: a line of JSON.

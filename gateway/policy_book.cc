@@ -36,8 +36,8 @@ std::map<std::string, std::int64_t> read_serials(const std::string& path) {
 
 }  // namespace
 
-PolicyBook::PolicyBook(const Settings& settings) : settings_(settings) {
-  if (!settings_.state_dir.empty()) serials_ = read_serials(serials_file());
+PolicyBook::PolicyBook(const Settings& settings, Serials keep) : settings_(settings), keep_(keep) {
+  if (keep_ == Serials::kept && !settings_.state_dir.empty()) serials_ = read_serials(serials_file());
 }
 
 std::string PolicyBook::serials_file() const { return settings_.state_dir + "/policy-serials"; }
@@ -59,11 +59,11 @@ PolicyBook::Look PolicyBook::look(Effort effort) {
   // It may be readable the next time without having changed.
   if (!problems_.empty()) seen_.clear();
   if (!compiled.program) problems_.push_back(compiled.error());
-  if (problems_.empty()) problems_ = rolled_back(compiled.serials);
+  if (problems_.empty() && keep_ == Serials::kept) problems_ = rolled_back(compiled.serials);
   if (problems_.empty() && effort == Effort::if_changed) problems_ = vanished(compiled.serials);
   if (!problems_.empty()) return Look::rejected;
 
-  remember(compiled.serials);
+  if (keep_ == Serials::kept) remember(compiled.serials);
   tiers_.clear();
   for (const auto& serial : compiled.serials) tiers_.push_back(serial.tier);
   const bool other = !program_ || program_->digest() != compiled.program->digest();

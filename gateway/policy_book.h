@@ -18,7 +18,9 @@ namespace gateway {
 // that refuse.
 class PolicyBook final {
  public:
-  explicit PolicyBook(const Settings&);
+  // Serials of what is only tried out are nobody's past.
+  enum class Serials { kept, ignored };
+  explicit PolicyBook(const Settings&, Serials = Serials::kept);
 
   enum class Look { same, changed, rejected };
   // Looks whether the files are others than last time, and reads them if so, or at once with `again`. A tier
@@ -43,6 +45,7 @@ class PolicyBook final {
   std::string serials_file() const;
 
   const Settings& settings_;
+  const Serials keep_;
   std::string seen_;                 // what the files looked like from outside when they were read
   std::string coming_;               // what they look like now, until they have looked so twice
   std::vector<policy::Tier> tiers_;  // that have files

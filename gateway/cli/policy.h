@@ -5,7 +5,7 @@
 
 #include "gateway/settings/settings.h"
 
-// The commands about policies. None of them needs an owner. `paths` are policy files or folders of them;
+// The commands about policies. None of them but `status` needs an owner. `paths` are policy files or folders of them;
 // none: the policies in force. Each returns the exit code: 0 done, 1 refused or found something, 2 usage.
 namespace gateway::cli {
 
@@ -14,6 +14,8 @@ using Words = std::vector<std::string>;
 
 enum class Strictness { errors, warnings };
 int policy_check(const Sources&, const Words& paths, ReportForm, Strictness);
+// Asks the owner what is tried out, and what came of it.
+int policy_status(const Sources&, ReportForm);
 int policy_test(const Sources&, const Words& paths, ReportForm);
 // Of `words`, those that state something (`key=value`, `{ key: value }`) make the question; the others are
 // paths.

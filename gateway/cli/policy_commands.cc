@@ -49,6 +49,9 @@ void PolicyCommands::add_to(CLI::App& program) {
                        [this] { return policy_test(sources_, words_, form()); });
   add_paths(*test);
   add_form(*test, {"text", "json"});
+  command(*policy, "status", "What shadow rules and the shadow policy came to in the running gateway",
+          [this] { return policy_status(sources_, form()); })
+      ->add_flag("--json", json_);
   add_asking(*policy);
   add_reference(*policy);
   auto* checks = program.add_subcommand("check", "Ask about many inputs, answered in lines of JSON");

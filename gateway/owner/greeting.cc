@@ -10,10 +10,11 @@
 namespace gateway {
 namespace {
 
-constexpr std::array<std::pair<Hello::Kind, std::string_view>, 11> kKinds{{
+constexpr std::array<std::pair<Hello::Kind, std::string_view>, 12> kKinds{{
     {Hello::Kind::serve, "serve"},
     {Hello::Kind::cli, "cli"},
     {Hello::Kind::status, "status"},
+    {Hello::Kind::policy_status, "policy_status"},
     {Hello::Kind::kill_switch_on, "kill_switch_on"},
     {Hello::Kind::kill_switch_off, "kill_switch_off"},
     {Hello::Kind::image_build, "image_build"},

@@ -16,6 +16,7 @@ struct Hello {
     serve,
     cli,
     status,
+    policy_status,
     kill_switch_on,
     kill_switch_off,
     image_build,

@@ -138,6 +138,10 @@ class Owner final {
       case Hello::Kind::answer_allow:
       case Hello::Kind::answer_deny:
         return std::nullopt;
+      case Hello::Kind::policy_status:
+        if (peer.uid == 0) return std::nullopt;
+        return policy::Error{"service.administrator",
+                             "what the service's policy counts is about every user, and shown to root"};
       case Hello::Kind::kill_switch_on:
       case Hello::Kind::kill_switch_off:
         if (peer.uid == 0) return std::nullopt;
@@ -193,6 +197,11 @@ class Owner final {
       }
       case Hello::Kind::status: {
         const auto text = co_await app_.status(caller);
+        answer_text(*socket, text);
+        break;
+      }
+      case Hello::Kind::policy_status: {
+        const auto text = co_await app_.policy_status(caller);
         answer_text(*socket, text);
         break;
       }

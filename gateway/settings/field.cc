@@ -85,6 +85,23 @@ Result<void> password_into(Secret& to, Text text) {
   return {};
 }
 
+// Names joined by `:`.
+Result<void> policies_into(std::vector<std::string>& to, Text given) {
+  std::vector<std::string> files;
+  while (true) {
+    const auto colon = given.find(':');
+    std::string path(kDefaultPolicy);
+    if (given.substr(0, colon) != kDefaultPolicy) {
+      if (auto ok = path_into(path, given.substr(0, colon)); !ok) return ok;
+    }
+    files.push_back(std::move(path));
+    if (colon == Text::npos) break;
+    given.remove_prefix(colon + 1);
+  }
+  to = std::move(files);
+  return {};
+}
+
 const Field kFields[] = {
     {"deployment", "", "text", "automatic",
      "`personal`: an owner process of this user's own. `service`: the system's service. `automatic`: the "
@@ -144,21 +161,12 @@ const Field kFields[] = {
      "Policy files, and folders of *.yaml files; the word `default` stands for the built-in default, so that "
      "rules can be added to it. /etc/sallyport/policy.d/*.yaml is loaded above them, always. In the "
      "environment and on the command line, names are joined by `:`.",
-     [](Settings& s, Text t) -> Result<void> {
-       std::vector<std::string> files;
-       while (true) {
-         const auto colon = t.find(':');
-         std::string path(kDefaultPolicy);
-         if (t.substr(0, colon) != kDefaultPolicy) {
-           if (auto ok = path_into(path, t.substr(0, colon)); !ok) return ok;
-         }
-         files.push_back(std::move(path));
-         if (colon == Text::npos) break;
-         t.remove_prefix(colon + 1);
-       }
-       s.policies = std::move(files);
-       return {};
-     }},
+     [](Settings& s, Text t) { return policies_into(s.policies, t); }},
+    {"shadow_policy", "", "list", "none",
+     "Policy files and folders, as in `policy`, that are tried out beside it: what they would decide "
+     "otherwise "
+     "is recorded and counted (`sallyport policy status`), and never enforced.",
+     [](Settings& s, Text t) { return policies_into(s.shadow_policies, t); }},
     {"max_sandboxes", "MAX_SANDBOXES", "count", "3",
      "How many sandboxes may exist at once, those being made included.",
      [](Settings& s, Text t) -> Result<void> {

@@ -205,6 +205,9 @@ class Loader {
     policy::Json::Array files;
     for (const auto& file : settings_.policies) files.emplace_back(file);
     all["policy"] = std::move(files);
+    policy::Json::Array tried;
+    for (const auto& file : settings_.shadow_policies) tried.emplace_back(file);
+    all["shadow_policy"] = std::move(tried);
     all["boot_timeout"] = seconds(settings_.boot_timeout);
     all["max_wait"] = seconds(settings_.max_wait);
     all["reattach"] = seconds(settings_.reattach);

@@ -60,8 +60,9 @@ struct Settings {
   std::string clones_dir;    // empty: <state_dir>/clones
   std::string transfer_dir;  // empty: ~/sallyport-transfer; of the service, the folder of each user's own
   std::string state_dir;
-  std::string audit_dir;              // empty: <state_dir>/audit
-  std::vector<std::string> policies;  // files, folders, or kDefaultPolicy; empty: the built-in default
+  std::string audit_dir;                     // empty: <state_dir>/audit
+  std::vector<std::string> policies;         // files, folders, or kDefaultPolicy; empty: the built-in default
+  std::vector<std::string> shadow_policies;  // likewise; empty: none is tried out
   std::int64_t max_sandboxes = 3;
   std::chrono::seconds max_age{std::chrono::hours(2)};
   std::chrono::seconds boot_timeout{180};

@@ -162,13 +162,19 @@ TEST_F(SettingsTest, WithoutAHomeSayWhatToSet) {
 TEST_F(SettingsTest, HaveADigestThatFollowsEverySetting) {
   const auto first = load_settings(sources_).digest;
   EXPECT_EQ(load_settings(sources_).digest, first);
-  const std::pair<const char*, const char*> changes[] = {
-      {"SALLYPORT_MAX_SANDBOXES", "2"},   {"SALLYPORT_MAX_AGE", "1h"},
-      {"SALLYPORT_REMOTE_INPUT", "on"},   {"SALLYPORT_VMRUN", "/x/vmrun"},
-      {"SALLYPORT_POLICY", "/x/p.yaml"},  {"VMSANDBOX_GUEST_PASSWORD", "other"},
-      {"SALLYPORT_SNAPSHOT", "other"},    {"SALLYPORT_MAX_WAIT", "5s"},
-      {"SALLYPORT_TRANSFER_DIR", "/x/t"}, {"SALLYPORT_IDLE_EXIT", "9m"},
-      {"SALLYPORT_REATTACH", "9m"},       {"SALLYPORT_AUDIT_DIR", "/x/a"}};
+  const std::pair<const char*, const char*> changes[] = {{"SALLYPORT_MAX_SANDBOXES", "2"},
+                                                         {"SALLYPORT_MAX_AGE", "1h"},
+                                                         {"SALLYPORT_REMOTE_INPUT", "on"},
+                                                         {"SALLYPORT_VMRUN", "/x/vmrun"},
+                                                         {"SALLYPORT_POLICY", "/x/p.yaml"},
+                                                         {"VMSANDBOX_GUEST_PASSWORD", "other"},
+                                                         {"SALLYPORT_SNAPSHOT", "other"},
+                                                         {"SALLYPORT_MAX_WAIT", "5s"},
+                                                         {"SALLYPORT_TRANSFER_DIR", "/x/t"},
+                                                         {"SALLYPORT_IDLE_EXIT", "9m"},
+                                                         {"SALLYPORT_REATTACH", "9m"},
+                                                         {"SALLYPORT_AUDIT_DIR", "/x/a"},
+                                                         {"SALLYPORT_SHADOW_POLICY", "/x/p.yaml"}};
   for (const auto& [name, value] : changes) {
     Sources sources = sources_;
     sources.environment[name] = value;
