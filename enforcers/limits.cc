@@ -103,19 +103,39 @@ std::int64_t slice_of(const policy::Clock& clock, const Limit& limit) {
   return clock.since_boot().count() / (window / kSlices);
 }
 
-}  // namespace
-
-Limits::Limits(const policy::Inventory& inventory, const policy::Clock& clock)
-    : inventory_(inventory), clock_(clock), places_(std::make_shared<Places>()) {}
-
-Limits::Window& Limits::window_of(const Request& request, const Limit& limit, std::int64_t slice) {
+// Whose calls are counted together.
+std::string key_of(const Request& request, const Limit& limit) {
   std::string key = limit.rule.tier + "\n" + limit.rule.id + "\n" + limit.rule.where + "\n";
   if (limit.per == Per::principal) key += request.who.principal.text;
   if (limit.per == Per::session && request.who.session) key += request.who.session->text();
   if (limit.per == Per::sandbox) {
     if (const auto* sandbox = policy::sandbox_of(request.what)) key += sandbox->text();
   }
-  Window& window = windows_[key];
+  return key;
+}
+
+// After so long one more call is in the bucket. Rounded up, so that there are never too many.
+std::chrono::nanoseconds refill_of(const Limit& limit) {
+  const auto window = std::chrono::nanoseconds(limit.window).count();
+  const auto max = std::max<std::int64_t>(limit.max, 1);
+  return std::chrono::nanoseconds(window / max + (window % max == 0 ? 0 : 1));
+}
+
+// Longer than any bucket takes to fill; what would take longer is refused until it is nearer.
+constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24 * 365 * 100);
+
+std::chrono::nanoseconds depth_of(const Limit& limit) {
+  const auto refill = refill_of(limit);
+  return limit.burst > kLongest / refill ? kLongest : refill * limit.burst;
+}
+
+}  // namespace
+
+Limits::Limits(const policy::Inventory& inventory, const policy::Clock& clock)
+    : inventory_(inventory), clock_(clock), places_(std::make_shared<Places>()) {}
+
+Limits::Window& Limits::window_of(const Request& request, const Limit& limit, std::int64_t slice) {
+  Window& window = windows_[key_of(request, limit)];
   while (!window.slices.empty() && window.slices.front().first < slice - kSlices) {
     window.sum -= window.slices.front().second;
     window.slices.pop_front();
@@ -125,16 +145,41 @@ Limits::Window& Limits::window_of(const Request& request, const Limit& limit, st
 
 std::optional<Objection> Limits::judge_calls(const Request& request, const Limit& limit) {
   if (!is_call(request)) return std::nullopt;
+  if (limit.burst > 0) return judge_bucket(request, limit);
   const Window& window = window_of(request, limit, slice_of(clock_, limit));
   if (window.sum < limit.max) return std::nullopt;
   return over(limit, "too many calls in " + std::to_string(limit.window.count()) + " s",
               "wait a while before the next call");
 }
 
+std::optional<Objection> Limits::judge_bucket(const Request& request, const Limit& limit) const {
+  const auto known = buckets_.find(key_of(request, limit));
+  if (known == buckets_.end()) return std::nullopt;
+  const auto now = clock_.since_boot();
+  const auto missing = std::max(known->second - now, std::chrono::nanoseconds(0));
+  if (missing + refill_of(limit) <= depth_of(limit)) return std::nullopt;
+  return over(limit,
+              "too many calls at once; " + std::to_string(limit.burst) +
+                  " may come at once, and further ones as in " + std::to_string(limit.window.count()) + " s",
+              "wait a while before the next call");
+}
+
+void Limits::take_from_bucket(const Request& request, const Limit& limit) {
+  const auto now = clock_.since_boot();
+  // Full ones are as good as none.
+  if (buckets_.size() > 1024) std::erase_if(buckets_, [&](const auto& entry) { return entry.second <= now; });
+  auto& full = buckets_[key_of(request, limit)];
+  full = std::max(full, now) + refill_of(limit);
+}
+
 void Limits::count_call(const Request& request, std::span<const Limit> limits) {
   if (!is_call(request)) return;
   for (const auto& limit : limits) {
     if (limit.meter != Meter::calls) continue;
+    if (limit.burst > 0) {
+      take_from_bucket(request, limit);
+      continue;
+    }
     const std::int64_t slice = slice_of(clock_, limit);
     Window& window = window_of(request, limit, slice);
     if (window.slices.empty() || window.slices.back().first != slice) window.slices.emplace_back(slice, 0);

@@ -41,12 +41,16 @@ class Limits final : public policy::Enforcer {
   std::optional<policy::Objection> judge(const policy::Request&, const policy::Limit&);
   std::optional<policy::Objection> judge_calls(const policy::Request&, const policy::Limit&);
   void count_call(const policy::Request&, std::span<const policy::Limit>);
+  std::optional<policy::Objection> judge_bucket(const policy::Request&, const policy::Limit&) const;
+  void take_from_bucket(const policy::Request&, const policy::Limit&);
   Window& window_of(const policy::Request&, const policy::Limit&, std::int64_t slice);
 
   const policy::Inventory& inventory_;
   const policy::Clock& clock_;
   std::shared_ptr<Places> places_;
   std::map<std::string, Window, std::less<>> windows_;
+  // Of limits with a burst: when each bucket will be full again, since boot. One that is not here is full.
+  std::map<std::string, std::chrono::nanoseconds, std::less<>> buckets_;
 };
 
 }  // namespace enforcers

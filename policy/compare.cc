@@ -61,6 +61,8 @@ const Limit* limit_of(const Anatomy& anatomy, const Key& key) {
 bool limit_widens(const Limit* was, const Limit* is) {
   if (was == nullptr) return false;
   if (is == nullptr || was->meter != is->meter || was->per != is->per) return true;
+  // Neither a window nor a bucket bounds all that the other does.
+  if ((was->burst == 0) != (is->burst == 0) || is->burst > was->burst) return true;
   return is->max > was->max || is->window < was->window;
 }
 

@@ -231,8 +231,8 @@ std::optional<Per> read_per(const Mapping& mapping, Meter meter) {
 
 std::optional<Limit> compile_limit(const yaml::Entry& entry, const Scope& scope, const Facts& settings,
                                    const ReadInto& into) {
-  static constexpr std::array<std::string_view, 8> kKeys{"sandboxes",  "sandbox_age", "calls", "jobs",
-                                                         "copy_bytes", "copy_files",  "per",   "shadow"};
+  static constexpr std::array<std::string_view, 9> kKeys{
+      "sandboxes", "sandbox_age", "calls", "jobs", "copy_bytes", "copy_files", "per", "burst", "shadow"};
   const std::string what = "limit " + quoted(entry.key);
   const Mapping mapping(entry.value, what, kKeys, into);
   refuse_shadow(mapping);
@@ -254,6 +254,15 @@ std::optional<Limit> compile_limit(const yaml::Entry& entry, const Scope& scope,
   limit.meter = *meter_from(meter->key);
   const auto per = read_per(mapping, limit.meter);
   if (!read_max(*meter, settings, limit, into) || !per) return std::nullopt;
+  if (const auto* burst = mapping.find("burst")) {
+    if (limit.meter != Meter::calls || limit.max == 0) {
+      into.error("P0142", burst->at, "`burst` belongs to a rate of `calls` above none, like `300/1m`");
+      return std::nullopt;
+    }
+    const auto number = mapping.integer("burst", 1, kMaxCount);
+    if (!number) return std::nullopt;
+    limit.burst = *number;
+  }
   limit.per = *per;
   return limit;
 }

@@ -254,6 +254,7 @@ Json limit() {
   for (const auto per : {Per::everyone, Per::principal, Per::session, Per::sandbox})
     pers.push_back(spelling(per));
   keys.emplace("per", one_of(pers));
+  keys.emplace("burst", object({{"type", "integer"}, {"minimum", 1}}));
   auto map = closed(std::move(keys));
   map["oneOf"] = std::move(meters);
   return map;

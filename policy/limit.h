@@ -26,6 +26,7 @@ struct Limit {
   Per per = Per::everyone;
   std::int64_t max = 0;           // count, bytes, or seconds for sandbox_age
   std::chrono::seconds window{};  // for calls
+  std::int64_t burst = 0;  // for calls: how many at once, refilled as `max` in a `window`; 0: no such bound
 };
 
 std::string_view spelling(Meter);

@@ -108,6 +108,54 @@ TEST_F(LimitsTest, CountsCallsInAWindowThatSlides) {
   EXPECT_EQ(check(policy::Create{}, three), "limit.calls");
 }
 
+TEST_F(LimitsTest, ABucketHasItsBurstAndFillsAtItsRate) {
+  auto rate = limit(Meter::calls, 60, Per::principal, std::chrono::seconds(60));
+  rate.burst = 3;
+  const std::vector<Limit> limits{rate};
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(check(policy::Create{}, limits), "ok");
+  EXPECT_EQ(check(policy::Create{}, limits), "limit.calls");
+  clock_.advance(std::chrono::milliseconds(999));
+  EXPECT_EQ(check(policy::Create{}, limits), "limit.calls");
+  clock_.advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(check(policy::Create{}, limits), "ok");
+  EXPECT_EQ(check(policy::Create{}, limits), "limit.calls");
+  clock_.jump_wall(std::chrono::hours(5));
+  EXPECT_EQ(check(policy::Create{}, limits), "limit.calls") << "setting the clock does not help";
+  auto other = question(policy::Create{});
+  other.who.principal = {"uid:7"};
+  Proofs proofs;
+  EXPECT_EQ(check(other, limits, proofs), "ok");
+  clock_.advance(std::chrono::hours(1));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(check(policy::Create{}, limits), "ok") << "never more than the burst";
+  EXPECT_EQ(check(policy::Create{}, limits), "limit.calls");
+}
+
+TEST_F(LimitsTest, ABucketGivesOnlyToWhatAllOthersAllow) {
+  auto rate = limit(Meter::calls, 1, Per::everyone, std::chrono::hours(24 * 3650));
+  rate.burst = 1'000'000'000;
+  auto one = limit(Meter::calls, 1, Per::everyone, std::chrono::seconds(60));
+  one.burst = 1;
+  const std::vector<Limit> limits{rate, one, limit(Meter::sandboxes, 1)};
+  const auto there = inventory_.add(me_);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(check(policy::Create{}, limits), "limit.sandboxes");
+  inventory_.remove(there);
+  EXPECT_EQ(check(policy::Create{}, limits), "ok");
+  EXPECT_EQ(check(policy::Create{}, limits), "limit.calls");
+}
+
+TEST_F(LimitsTest, ABucketThatTakesCenturiesDoesNotOverflow) {
+  auto rate = limit(Meter::calls, 1, Per::everyone, std::chrono::hours(24 * 3650));
+  rate.burst = 1'000'000'000;
+  int passed = 0;
+  for (int i = 0; i < 100; ++i) passed += check(policy::List{}, {rate}) == "ok" ? 1 : 0;
+  EXPECT_EQ(passed, 100) << "listing is never limited";
+  passed = 0;
+  for (int i = 0; i < 100; ++i) {
+    passed += check(policy::Check{sandbox_, policy::JobId::random()}, {rate}) == "ok" ? 1 : 0;
+  }
+  EXPECT_EQ(passed, 10);
+}
+
 TEST_F(LimitsTest, ARefusedCallIsNotCounted) {
   const std::vector<Limit> both{limit(Meter::calls, 2, Per::everyone, std::chrono::seconds(60)),
                                 limit(Meter::copy_bytes, 10)};
