@@ -118,6 +118,16 @@ void decision(const policy::Decision& d, CleanWriter& writer, std::string& out) 
   }
   member("us", out);
   integer(d.micros, out);
+  if (!d.waivers.empty()) {
+    member("waivers", out);
+    out.push_back('[');
+    const std::size_t end = out.size() + kList;
+    for (std::size_t i = 0; i < d.waivers.size() && out.size() < end; ++i) {
+      if (i > 0) out.push_back(',');
+      name(d.waivers[i].id, out);
+    }
+    out.push_back(']');
+  }
   if (!d.reason.empty()) {
     member("why", out);
     writer.value(policy::Json(d.reason), kSentence);

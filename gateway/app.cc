@@ -292,9 +292,12 @@ asio::awaitable<Result<std::string>> App::status(policy::Caller caller) {
   json["audit_dir"] = parts_->settings.audit();
   json["clients"] = parts_->connected;
   json["kill_switch"] = parts_->stopped ? "on" : "off";
+  std::vector<std::string> waivers;  // to be looked after
   if (const auto* program = world->engine->program()) {
     json["policy"] = program->name();
     json["policy_digest"] = program->digest().hex();
+    for (const auto& one : policy::waiver_findings(program->waivers(), today_of(parts_->clock)))
+      waivers.push_back(one.where() + ": " + one.message + " [" + one.code + "]");
   }
   json["sandboxes"] = Json::array();
   if (world->machines) {
@@ -313,6 +316,7 @@ asio::awaitable<Result<std::string>> App::status(policy::Caller caller) {
   }
   for (const auto& one : parts_->trial.problems())
     json["problems"].push_back("shadow policy not in use: " + one.message + " [" + one.code + "]");
+  for (const auto& line : waivers) json["problems"].push_back(line);
   for (const auto& line : parts_->book.findings()) json["problems"].push_back(line);
   if (const auto refused = parts_->log.refused()) json["problems"].push_back(refused->message);
   (void)grant->close({.ok = true, .code = "ok"});
@@ -326,9 +330,11 @@ asio::awaitable<Result<std::string>> App::policy_status(policy::Caller caller) {
   auto* grant = std::get_if<policy::Grant<policy::List>>(&verdict);
   if (grant == nullptr) co_return policy::fail("deny", "policy does not let you see this");
   auto json = parts_->trial.status();
+  json["waivers"] = Json::array();
   if (const auto* program = world->engine->program()) {
     json["policy"] = program->name();
     json["policy_digest"] = program->digest().hex();
+    json["waivers"] = waivers_of(*program, parts_->clock);
   }
   (void)grant->close({.ok = true, .code = "ok"});
   co_return json.dump(-1, ' ', false, Json::error_handler_t::replace);

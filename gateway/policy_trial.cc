@@ -7,6 +7,7 @@
 
 #include "audit/record.h"
 #include "gateway/setup/setup.h"
+#include "policy/units.h"
 
 namespace gateway {
 namespace {
@@ -54,6 +55,27 @@ nlohmann::json PolicyTrial::counted(const policy::ShadowWatch::Counts& counts) c
           {"changed", counts.changed},
           {"since", audit::timestamp(counts.since)},
           {"never_evaluated", watch_.idle(counts)}};
+}
+
+std::chrono::sys_days today_of(const policy::Clock& clock) {
+  return std::chrono::floor<std::chrono::days>(clock.wall());
+}
+
+nlohmann::json waivers_of(const policy::Program& program, const policy::Clock& clock) {
+  auto all = nlohmann::json::array();
+  for (const auto& waiver : program.waivers()) {
+    const auto state = policy::state_of(waiver, today_of(clock));
+    all.push_back({{"waiver", waiver.ref.id},
+                   {"tier", waiver.ref.tier},
+                   {"src", waiver.ref.where},
+                   {"lifts", waiver.lifts},
+                   {"until", policy::spell_date(waiver.until)},
+                   {"reason", waiver.reason},
+                   {"state", state == policy::WaiverState::good        ? "good"
+                             : state == policy::WaiverState::ends_soon ? "ends soon"
+                                                                       : "ended"}});
+  }
+  return all;
 }
 
 nlohmann::json PolicyTrial::status() const {

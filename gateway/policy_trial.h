@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -36,5 +37,9 @@ class PolicyTrial final {
   PolicyBook book_;
   std::string rejected_;  // what was said of the files last
 };
+
+std::chrono::sys_days today_of(const policy::Clock&);
+// The waivers of a program as `policy status` tells them, each with whether it still holds.
+nlohmann::json waivers_of(const policy::Program&, const policy::Clock&);
 
 }  // namespace gateway

@@ -1,4 +1,5 @@
 #include "policy/anatomy.h"
+#include "policy/compile_waivers.h"
 
 #include <algorithm>
 #include <iterator>
@@ -79,6 +80,9 @@ class Dissection {
     std::sort(part.rules.begin(), part.rules.end(), [](const auto& a, const auto& b) {
       return std::tie(a.file->name, a.parsed.at) < std::tie(b.file->name, b.parsed.at);
     });
+    std::vector<Rule*> own;
+    for (auto& placed : part.rules) own.push_back(&placed.parsed.rule);
+    for (const auto* file : part.files) compile_waivers(file->root, part.scope, places, own, {}, into(*file));
   }
 
   static RuleSet set_of(const Anatomy::Part& part) {

@@ -159,6 +159,10 @@ Pools pools_for(const ActionWord& action, const std::vector<const Anatomy*>& pol
       if ((rule.actions & action.actions).none() || !counts(rule)) continue;
       collect.take(rule.when);
       if (rule.unless) collect.take(*rule.unless);
+      for (const auto& waiver : rule.waivers) {
+        collect.take(waiver.when);
+        collect.add("at", stated_value("at", spell_date(waiver.terms.until)));
+      }
       // What is lowered is shown best by what lies above.
       if (rule.clamp.timeout) collect(NumberIs{Fact::timeout, rule.clamp.timeout->count(), {}});
       if (rule.clamp.by) collect(NumberIs{Fact::by, rule.clamp.by->count(), {}});

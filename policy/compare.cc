@@ -16,12 +16,13 @@ using Key = std::tuple<Tier, std::string, std::string>;
 struct Section {
   std::string_view name, kind;
 };
-constexpr std::array<Section, 5> kSections{{
+constexpr std::array<Section, 6> kSections{{
     {"actions", "rule"},
     {"vmrun", "vmrun rule"},
     {"limits", "limit"},
     {"sets", "set"},
     {"subjects", "subject"},
+    {"waivers", "waiver"},
 }};
 
 std::string as_written(const yaml::Node& node) {
@@ -96,6 +97,7 @@ std::vector<Change> changes(const Anatomy& before, const Anatomy& after) {
     if (was != old.end()) change.was = was->second;
     if (is != fresh.end()) change.is = is->second;
     if (change.kind == "limit") change.widens = limit_widens(limit_of(before, key), limit_of(after, key));
+    if (change.kind == "waiver") change.widens = change.how != Change::How::removed;
     change.widens = change.widens || people_widen(change, before, after, key);
     if (change.was != change.is) found.emplace(key, std::move(change));
   };

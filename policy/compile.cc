@@ -11,6 +11,7 @@
 
 #include "policy/builtin.h"
 #include "policy/compile_rules.h"
+#include "policy/compile_waivers.h"
 #include "policy/self_check.h"
 #include "policy/wording.h"
 
@@ -19,9 +20,9 @@ namespace {
 
 constexpr std::string_view kLanguage = "policy/v1";
 constexpr std::array<std::string_view, 5> kTierNames{"builtin", "org", "user", "project", "session"};
-constexpr std::array<std::string_view, 11> kSections{"sallyport", "tier",   "name",     "serial",
+constexpr std::array<std::string_view, 12> kSections{"sallyport", "tier",   "name",     "serial",
                                                      "default",   "sets",   "subjects", "actions",
-                                                     "vmrun",     "limits", "tests"};
+                                                     "vmrun",     "limits", "tests",    "waivers"};
 
 // One file that could be read, and what its header says.
 struct File {
@@ -64,6 +65,7 @@ class Compilation {
     for (const auto& file : files_) open(file);
     for (auto& [tier, files] : tiers_) names(files);
     for (auto& [tier, files] : tiers_) rules(files);
+    for (auto& [tier, files] : tiers_) waivers(files);
     check_vmrun();
     set_.name = joined_name();
     // A test asks the rules; with some of them missing its answer would mean nothing.
@@ -79,6 +81,7 @@ class Compilation {
       files_.clear();
       compiled.program = std::make_shared<const RuleProgram>(std::move(set_));
     }
+    compiled.waivers = std::move(waivers_);
     compiled.diagnostics = found_.take();
     return compiled;
   }
@@ -187,6 +190,26 @@ class Compilation {
     });
   }
 
+  void waivers(TierFiles& tier) {
+    std::vector<Rule*> own;
+    std::vector<const Rule*> others;
+    for (auto& [which, files] : tiers_) {
+      for (auto& [file, parsed] : files.rules) {
+        if (&files == &tier) {
+          own.push_back(&parsed.rule);
+        } else {
+          others.push_back(&parsed.rule);
+        }
+      }
+    }
+    for (const auto* file : tier.files) {
+      compile_waivers(file->root, tier.scope, tier.places, own, others, into(*file));
+    }
+    for (const auto* rule : own) {
+      for (const auto& waiver : rule->waivers) waivers_.push_back(waiver.terms);
+    }
+  }
+
   // An action that is allowed while a command it takes is refused would fail half way.
   void check_vmrun() {
     for (const auto& parsed : refusals_) {
@@ -260,6 +283,7 @@ class Compilation {
   std::deque<File> files_;  // stay where they are
   std::map<Tier, TierFiles> tiers_;
   std::vector<ParsedRefusal> refusals_;
+  std::vector<WaiverTerms> waivers_;
   RuleSet set_;
 };
 
@@ -300,6 +324,19 @@ const Facts& known_settings() {
       {"max_age", std::int64_t{7200}},
   };
   return facts;
+}
+
+void check_waivers(Compiled& compiled, std::chrono::sys_days today) {
+  auto found = waiver_findings(compiled.waivers, today);
+  if (found.empty()) return;
+  const bool ended = std::any_of(found.begin(), found.end(),
+                                 [](const Diagnostic& one) { return one.severity == Severity::error; });
+  if (ended) compiled.program.reset();
+  auto& all = compiled.diagnostics;
+  all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  std::sort(all.begin(), all.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return std::tie(a.file, a.at, a.code) < std::tie(b.file, b.at, b.code);
+  });
 }
 
 Compiled load_default(const Facts& settings) {

@@ -38,6 +38,7 @@ struct Serial {
 struct Compiled {
   std::shared_ptr<const Program> program;  // null when anything in `diagnostics` is an error
   std::vector<Serial> serials;             // of all tiers
+  std::vector<WaiverTerms> waivers;        // likewise
   std::vector<Diagnostic> diagnostics;     // of all sources, sorted by file and position
 
   // What to refuse calls with when `program` is null: code `config.policy`, the first error in full and how
@@ -49,6 +50,10 @@ struct Compiled {
 // error like any other. `settings` overlays known_settings(): limits that name a setting take their number
 // from it. Tests see only the settings they state, over the known defaults.
 Compiled compile(std::span<const Source> sources, const Facts& settings = {});
+
+// For those who check a policy on a day: waivers that have ended are errors, and leave no program. A gateway
+// does not do this: there they lift nothing any more, and everything else holds.
+void check_waivers(Compiled&, std::chrono::sys_days today);
 
 // Every setting a policy may read, with the value it has when nobody sets it.
 const Facts& known_settings();

@@ -55,6 +55,7 @@ struct Decision {
   Sha256 policy;                          // digest of the policy in force
   std::int64_t micros = 0;                // spent deciding
   std::optional<Approval> approval = {};  // what made a rule that asks let it pass
+  std::vector<RuleRef> waivers = {};      // that lifted a rule which would have spoken
   std::vector<ShadowRuling> shadow = {};  // these two counted for nothing
   std::optional<ShadowVerdict> shadow_policy = {};
 };

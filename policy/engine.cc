@@ -1,5 +1,6 @@
 #include "policy/engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -86,8 +87,20 @@ struct Engine::Door {
   std::string text_key = random_hex32();  // for digests of typed text in questions to people
   std::shared_ptr<Standing::Entries> standing = std::make_shared<Standing::Entries>();
   std::uint64_t last_standing = 0;
+  std::chrono::nanoseconds boot_was_at{};  // wall time of the beginning of since_boot(), as it was at first
 
-  explicit Door(Parts given) : parts(std::move(given)) {}
+  explicit Door(Parts given) : parts(std::move(given)) {
+    if (parts.clock != nullptr)
+      boot_was_at = parts.clock->wall().time_since_epoch() - parts.clock->since_boot();
+  }
+
+  // What rules take for the time. A wall clock that is set back brings nothing back that has ended.
+  std::optional<std::chrono::sys_seconds> now() const {
+    if (parts.clock == nullptr) return std::nullopt;
+    const auto went_by = boot_was_at + parts.clock->since_boot();
+    const auto later = std::max(parts.clock->wall().time_since_epoch(), went_by);
+    return std::chrono::sys_seconds(std::chrono::floor<std::chrono::seconds>(later));
+  }
 
   // A decision on its way through the log. Shared by Pending and the log's completion; whichever comes
   // second hands the verdict over. When nobody collects it, it dies here and a grant in it is `abandoned`.
@@ -230,6 +243,7 @@ Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& a
     if (auto objected = enforce(request, proofs)) {
       objected->matched = std::move(judgement.matched);
       objected->unknown = std::move(judgement.unknown);
+      objected->waivers = std::move(judgement.waivers);
       objected->shadow = std::move(judgement.shadow);
       objected->shadow_policy = std::move(judgement.shadow_policy);
       return std::move(*objected);
@@ -244,6 +258,7 @@ Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& a
 // goes on counting where the same rules ask the same people.
 Judgement Engine::Door::judge_again(const Standing::Entry& entry) const {
   auto request = entry.request;
+  request.at = now();
   if (const auto* sandbox = sandbox_of(request.what); sandbox != nullptr && parts.inventory != nullptr) {
     request.sandbox = parts.inventory->find(*sandbox);
   }
@@ -300,6 +315,7 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
 
   auto judged = std::make_unique<Judged>(Judged{
       Request{caller.who, std::nullopt, Action(std::move(what)), caller.id}, {}, {}, digest(), {}, {}});
+  judged->request.at = now();
   Judgement judgement = judge(judged->request, caller.approval, judged->proofs);
   judged->rule = judgement.rule;
   if (judgement.code == kApproved) judged->people = judgement.ask_who;
@@ -311,6 +327,7 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
         std::chrono::duration_cast<std::chrono::microseconds>(parts.clock->since_boot() - started).count();
   }
   if (judgement.code == kApproved) decision.approval = caller.approval;
+  decision.waivers = std::move(judgement.waivers);
   decision.shadow = std::move(judgement.shadow);
   decision.shadow_policy = std::move(judgement.shadow_policy);
   Shown shown;  // empty unless a person is asked

@@ -125,6 +125,11 @@ Explained explain_one(const Anatomy& anatomy, const Question& question) {
     const auto effect = placed != nullptr ? placed->parsed.rule.effect : explained.judgement.effect;
     explained.matched.push_back({ref, effect});
   }
+  for (auto& waiver : anatomy.whole->waivers()) {
+    const auto& used = explained.judgement.waivers;
+    if (std::find(used.begin(), used.end(), waiver.ref) != used.end())
+      explained.waivers.push_back(std::move(waiver));
+  }
   if (of_files) explained.near = nearest(anatomy, question, explained.judgement);
   return explained;
 }
@@ -199,6 +204,22 @@ Json one_json(const Explained& one) {
     near.push_back(std::move(json_of));
   }
   for (const auto& name : one.judgement.unknown) unknown.emplace_back(name);
+  Json::Array waived, shadow;
+  for (const auto& waiver : one.waivers) {
+    auto of = policy::to_json(waiver.ref);
+    of["lifts"] = waiver.lifts;
+    of["until"] = spell_date(waiver.until);
+    of["reason"] = waiver.reason;
+    waived.push_back(std::move(of));
+  }
+  for (const auto& says : one.judgement.shadow) {
+    auto of = policy::to_json(says.rule);
+    of["effect"] = spelling(says.effect);
+    of["differs"] = says.differs;
+    shadow.push_back(std::move(of));
+  }
+  if (!waived.empty()) json["waivers"] = std::move(waived);
+  if (!shadow.empty()) json["shadow"] = std::move(shadow);
   json["tiers"] = std::move(tiers);
   json["matched"] = std::move(matched);
   json["near"] = std::move(near);
@@ -247,6 +268,14 @@ std::string to_text(const std::vector<Explained>& halves) {
     for (const auto& says : one.tiers) out += tier_line(says) + "\n";
     for (const auto& says : one.matched) {
       out += "  matched: " + std::string(spelling(says.effect)) + " rule " + reference(says.rule) + "\n";
+    }
+    for (const auto& waiver : one.waivers) {
+      out += "  waived: rule " + quoted(waiver.lifts) + " by waiver " + reference(waiver.ref) + " until " +
+             spell_date(waiver.until) + ": " + in_line(waiver.reason) + "\n";
+    }
+    for (const auto& says : judgement.shadow) {
+      out += "  shadow: " + std::string(spelling(says.effect)) + " rule " + reference(says.rule) +
+             (says.differs ? " would change the answer\n" : " would change nothing\n");
     }
     for (const auto& near : one.near) out += near_line(near) + "\n";
     for (const auto& name : judgement.unknown) out += "  unknown: " + quoted(name) + "\n";

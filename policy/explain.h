@@ -41,7 +41,8 @@ struct Explained {
   Judgement judgement;
   std::vector<TierSays> tiers;
   std::vector<RuleSays> matched;
-  std::vector<NearRule> near;  // at most three, the nearest first
+  std::vector<NearRule> near;        // at most three, the nearest first
+  std::vector<WaiverTerms> waivers;  // that lifted a rule
   Clamp clamp;
 };
 

@@ -58,6 +58,7 @@ Json text() { return object({{"type", Json::Array{"string", "number"}}}); }
 Json count() { return object({{"type", "integer"}, {"minimum", 0}}); }
 Json size() { return pattern("^[0-9]+(B|KiB|MiB|GiB|TiB|kB|MB|GB|TB)$"); }
 Json duration() { return pattern("^[0-9]+(s|m|h|d)$"); }
+Json date() { return pattern("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"); }
 Json boolean() { return type("boolean"); }
 
 std::string matcher_name(const FactInfo& info) { return "matcher." + std::string(info.name); }
@@ -208,7 +209,7 @@ Members statements() {
     } else if (key == "settings") {
       keys.emplace(key, closed(settings));
     } else {
-      keys.emplace(key, text());
+      keys.emplace(key, key == "at" ? date() : text());
     }
   }
   std::vector<std::string_view> calls{Vmrun::kName};
@@ -260,6 +261,16 @@ Json limit() {
   return map;
 }
 
+Json waiver() {
+  auto keys = conditions();
+  keys.emplace("lift", text());
+  keys.emplace("until", date());
+  keys.emplace("reason", text());
+  auto map = closed(std::move(keys), {"lift", "until", "reason"});
+  map["minProperties"] = 4;
+  return map;
+}
+
 Json subject() {
   const std::array<std::string_view, 3> transports{"stdio", "http", "cli"};
   auto map = closed({{"transport", one_or_more(one_of(transports))},
@@ -299,6 +310,7 @@ Json policy_schema() {
                         {"actions", named(rule())},
                         {"vmrun", named(refusal())},
                         {"limits", named(limit())},
+                        {"waivers", named(waiver())},
                         {"tests", object({{"type", "array"}, {"items", test()}})}},
                        {"sallyport", "tier", "default"});
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";

@@ -99,6 +99,17 @@ std::optional<std::chrono::seconds> read_duration(const yaml::Node& node, std::s
   return value;
 }
 
+std::optional<std::chrono::sys_days> read_date(const yaml::Node& node, std::string_view what,
+                                               const ReadInto& into) {
+  if (!scalar(node, what, "a date", into)) return std::nullopt;
+  const auto value = parse_date(node.text);
+  if (!value) {
+    into.error("S0110", node.at,
+               std::string(what) + " must be a day like `2027-03-01`, not " + quoted(node.text));
+  }
+  return value;
+}
+
 std::optional<std::vector<std::string>> read_texts(const yaml::Node& node, std::string_view what,
                                                    const ReadInto& into) {
   if (node.kind != yaml::Node::Kind::list) {

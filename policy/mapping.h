@@ -62,6 +62,7 @@ std::optional<std::int64_t> read_integer(const yaml::Node&, std::int64_t min, st
                                          std::string_view what, const ReadInto&);
 std::optional<std::uint64_t> read_size(const yaml::Node&, std::string_view what, const ReadInto&);
 std::optional<std::chrono::seconds> read_duration(const yaml::Node&, std::string_view what, const ReadInto&);
+std::optional<std::chrono::sys_days> read_date(const yaml::Node&, std::string_view what, const ReadInto&);
 std::optional<std::vector<std::string>> read_texts(const yaml::Node&, std::string_view what, const ReadInto&);
 std::optional<std::size_t> read_choice(const yaml::Node&, std::span<const std::string_view> choices,
                                        std::string_view what, const ReadInto&);

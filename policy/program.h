@@ -12,6 +12,7 @@
 #include "policy/limit.h"
 #include "policy/request.h"
 #include "policy/shadow.h"
+#include "policy/waiver.h"
 
 namespace policy {
 
@@ -26,6 +27,7 @@ struct Judgement {
   std::vector<std::string> unknown;
   std::string ask_who;  // `user` and `<tier>:<subject>`, joined by `+`: who answers must be all of them
   std::chrono::seconds ask_within{};
+  std::vector<RuleRef> waivers;                // that lifted a rule which would have spoken
   std::vector<ShadowRuling> shadow;            // shadow rules that spoke; they change nothing above
   std::optional<ShadowVerdict> shadow_policy;  // ShadowWatch's, never a program's
 };
@@ -45,6 +47,7 @@ class Program {
   // one of people that no policy describes.
   virtual bool is_one_of(const Subject& who, std::string_view people) const = 0;
   virtual std::span<const Limit> limits() const = 0;
+  virtual std::vector<WaiverTerms> waivers() const { return {}; }
   // Its shadow rules, each of which judge() answers for in Judgement::shadow when it speaks.
   virtual std::vector<ShadowRule> shadow_rules() const { return {}; }
   virtual Sha256 digest() const = 0;

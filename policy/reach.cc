@@ -11,7 +11,12 @@ namespace {
 Tri speaks(const Rule& rule, const Question& question) {
   Gaps gaps;
   const Tri asked = evaluate(rule.when, question, Tri::unknown, gaps);
-  if (!rule.unless || asked == Tri::no) return asked;
+  if (asked == Tri::no) return asked;
+  // On which day and for what a waiver would hold is not known yet.
+  for (const auto& waiver : rule.waivers) {
+    if (evaluate(waiver.when, question, Tri::unknown, gaps) != Tri::no) return Tri::unknown;
+  }
+  if (!rule.unless) return asked;
   return std::min(asked, opposite(evaluate(*rule.unless, question, Tri::unknown, gaps)));
 }
 

@@ -76,6 +76,7 @@ struct Request {
   std::optional<SandboxFacts> sandbox;
   Action what;
   Correlation id;
+  std::optional<std::chrono::sys_seconds> at = {};  // when it is decided; not known: no waiver holds
 };
 
 }  // namespace policy

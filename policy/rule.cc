@@ -9,15 +9,31 @@ namespace {
 // on, and no rule speaks on what only the second half can tell.
 Tri later_of(Effect effect) { return effect == Effect::allow ? Tri::yes : Tri::no; }
 
+// The first waiver that certainly holds. A time that is not known is after each.
+const Waiver* lifting(const Rule& rule, const Question& question, Gaps& gaps) {
+  const auto& now = question.request.at;
+  for (const auto& waiver : rule.waivers) {
+    if (!now || std::chrono::floor<std::chrono::days>(*now) > waiver.terms.until) continue;
+    if (evaluate(waiver.when, question, opposite(later_of(rule.effect)), gaps) == Tri::yes) return &waiver;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
-bool matches(const Rule& rule, const Question& question, Gaps& gaps) {
+bool matches(const Rule& rule, const Question& question, Gaps& gaps, const Waiver** lifted_by) {
   const auto later = later_of(rule.effect);
   const auto facts = gaps.facts;
   const auto named = gaps.named.size();
   Tri answer = evaluate(rule.when, question, later, gaps);
   if (answer != Tri::no && rule.unless) {
     answer = std::min(answer, opposite(evaluate(*rule.unless, question, opposite(later), gaps)));
+  }
+  if (answer != Tri::no) {
+    if (const auto* waiver = lifting(rule, question, gaps)) {
+      if (lifted_by != nullptr) *lifted_by = waiver;
+      answer = Tri::no;
+    }
   }
   if (answer == Tri::no) {
     gaps.facts = facts;

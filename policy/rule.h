@@ -9,6 +9,7 @@
 
 #include "policy/compile.h"
 #include "policy/condition.h"
+#include "policy/waiver.h"
 
 namespace policy {
 
@@ -16,6 +17,12 @@ namespace policy {
 struct Clamp {
   std::optional<std::chrono::seconds> timeout;
   std::optional<std::chrono::seconds> by;
+};
+
+// Lifts a deny or ask rule of its own tier where it certainly holds, until its day is over.
+struct Waiver {
+  WaiverTerms terms;
+  Condition when;
 };
 
 struct Rule {
@@ -30,12 +37,14 @@ struct Rule {
   std::string ask_who;
   std::chrono::seconds ask_within{};
   Clamp clamp;
+  std::vector<Waiver> waivers;
   bool shadow = false;  // judged, and never enforced
 };
 
 // Whether the rule speaks: an unknown answer makes a deny or ask rule match, and an allow rule not. A rule
-// that would not speak whatever the missing facts were leaves no gaps.
-bool matches(const Rule&, const Question&, Gaps&);
+// that would not speak whatever the missing facts were leaves no gaps. `lifted_by` gets the waiver but for
+// which it would speak.
+bool matches(const Rule&, const Question&, Gaps&, const Waiver** lifted_by = nullptr);
 
 // What kept an allow rule from matching, by name. The names live as long as the rule.
 std::vector<std::string_view> unmet(const Rule&, const Question&);

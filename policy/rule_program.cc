@@ -146,6 +146,7 @@ Judgement RuleProgram::judge(Request& request, const Facts& settings) const {
 
 Ruling RuleProgram::rule_on(const Question& question, Scratch& scratch) const {
   scratch.matched.clear();
+  scratch.waived.clear();
   scratch.gaps.facts.reset();
   scratch.gaps.named.clear();
   chapter(question).index.candidates(question, scratch.search);
@@ -154,7 +155,11 @@ Ruling RuleProgram::rule_on(const Question& question, Scratch& scratch) const {
   Spoken spoken;
   for (const auto index : scratch.search.found) {
     const auto& rule = set_.rules[index];
-    if (!matches(rule, question, scratch.gaps)) continue;
+    const Waiver* waiver = nullptr;
+    if (!matches(rule, question, scratch.gaps, &waiver)) {
+      if (waiver != nullptr) scratch.waived.push_back(waiver);
+      continue;
+    }
     spoken.hear(rule);
     scratch.matched.push_back(&rule);
     if (rule.effect == Effect::deny) continue;
@@ -183,6 +188,7 @@ Judgement RuleProgram::judge_by_rules(const Question& question, Clamp& clamp, Sc
   Judgement judgement;
   judgement.matched.reserve(scratch.matched.size());
   for (const auto* rule : scratch.matched) judgement.matched.push_back(rule->ref);
+  for (const auto* waiver : scratch.waived) judgement.waivers.push_back(waiver->terms.ref);
   name_gaps(scratch.gaps, judgement.unknown);
   if (ruling.rule == nullptr) {
     explain_default(question, ruling.silent, judgement);
@@ -229,6 +235,16 @@ std::vector<ShadowRuling> RuleProgram::judge_shadows(const Question& question, c
       differs = people != judgement.ask_who || rule.ask_within < judgement.ask_within;
     }
     all.push_back({rule.ref, rule.effect, differs});
+  }
+  return all;
+}
+
+std::vector<WaiverTerms> RuleProgram::waivers() const {
+  std::vector<WaiverTerms> all;
+  for (const auto* rules : {&set_.rules, &shadows_}) {
+    for (const auto& rule : *rules) {
+      for (const auto& waiver : rule.waivers) all.push_back(waiver.terms);
+    }
   }
   return all;
 }

@@ -64,6 +64,7 @@ class RuleProgram final : public Program {
   std::span<const Limit> limits() const override { return set_.limits; }
   Sha256 digest() const override { return set_.digest; }
   const std::string& name() const override { return set_.name; }
+  std::vector<WaiverTerms> waivers() const override;
   std::vector<ShadowRule> shadow_rules() const override;
 
   // The same on a question with facts withheld; changes nothing in the request.
@@ -73,7 +74,8 @@ class RuleProgram final : public Program {
   // nothing.
   struct Scratch {
     RuleIndex::Search search;
-    std::vector<const Rule*> matched;  // every rule that speaks, in the order of tiers and ids
+    std::vector<const Rule*> matched;   // every rule that speaks, in the order of tiers and ids
+    std::vector<const Waiver*> waived;  // those but for which further ones would have spoken
     Gaps gaps;
   };
   // What the rules of `actions:` say, and nothing beside them: neither what is built in nor `vmrun:`.

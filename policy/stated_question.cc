@@ -11,10 +11,10 @@ namespace {
 
 using Kind = yaml::Node::Kind;
 
-constexpr std::array<std::string_view, 22> kKeys{
-    "image",      "cpus",  "memory_mb", "disk_gb", "network", "command", "timeout", "host_path",
-    "guest_path", "bytes", "files",     "button",  "count",   "chars",   "keys",    "by",
-    "cause",      "name",  "verb",      "as",      "sandbox", "settings"};
+constexpr std::array<std::string_view, 23> kKeys{
+    "image",      "cpus",  "memory_mb", "disk_gb", "network", "command",  "timeout", "host_path",
+    "guest_path", "bytes", "files",     "button",  "count",   "chars",    "keys",    "by",
+    "cause",      "name",  "verb",      "as",      "sandbox", "settings", "at"};
 
 // Longest text that a test makes up for `chars`.
 constexpr std::int64_t kMaxChars = 100'000;
@@ -282,11 +282,13 @@ std::optional<StatedQuestion> read_question(std::string_view call, Position at, 
   if (!actions.empty()) check_facts(call, map, into);
   const auto box = read_sandbox(map, say, into);
   const auto who = read_subject(map, scope, into);
+  std::optional<std::chrono::sys_seconds> when;
+  if (const auto* day = map.find("at")) when = read_date(day->value, "`at`", into);
   StatedQuestion question{{}, read_settings(map, into), say.withheld};
   for (auto& action : actions) {
     auto facts = sandbox_of(action) != nullptr ? std::optional(box) : std::nullopt;
     question.requests.push_back(
-        Request{who, std::move(facts), std::move(action), Correlation{some_call(), "", std::nullopt}});
+        Request{who, std::move(facts), std::move(action), Correlation{some_call(), "", std::nullopt}, when});
   }
   if (into.diagnostics->errors() != errors) return std::nullopt;
   return question;

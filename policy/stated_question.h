@@ -19,7 +19,7 @@ struct StatedQuestion {
   std::bitset<kFacts> withheld;
 };
 
-// The keys that state something: facts, `as`, `sandbox`, `settings`.
+// The keys that state something: facts, `as`, `sandbox`, `settings`, and `at`, the day it is asked.
 std::span<const std::string_view> statement_keys();
 
 // Reads the entries of `map` as a question about the action `call`. What a caller has to say and the text

@@ -82,6 +82,37 @@ std::optional<Rate> parse_rate(std::string_view text) {
   return Rate{*count, *window};
 }
 
+std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
+  int parts[3] = {0, 0, 0};
+  int part = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i == 4 || i == 7) {
+      ++part;
+    } else if (text[i] < '0' || text[i] > '9') {
+      return std::nullopt;
+    } else {
+      parts[part] = parts[part] * 10 + (text[i] - '0');
+    }
+  }
+  const std::chrono::year_month_day date{std::chrono::year(parts[0]),
+                                         std::chrono::month(static_cast<unsigned>(parts[1])),
+                                         std::chrono::day(static_cast<unsigned>(parts[2]))};
+  if (parts[0] < 2000 || !date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date);
+}
+
+std::string spell_date(std::chrono::sys_days day) {
+  const std::chrono::year_month_day date(day);
+  const auto digits = [](int number, std::size_t width) {
+    auto text = std::to_string(number);
+    return std::string(width > text.size() ? width - text.size() : 0, '0') + text;
+  };
+  return digits(static_cast<int>(date.year()), 4) + "-" +
+         digits(static_cast<int>(static_cast<unsigned>(date.month())), 2) + "-" +
+         digits(static_cast<int>(static_cast<unsigned>(date.day())), 2);
+}
+
 std::string spell_size(std::uint64_t bytes) {
   for (const auto& [unit, factor] : kSizes) {
     if (bytes != 0 && bytes % factor == 0) return std::to_string(bytes / factor) + std::string(unit);

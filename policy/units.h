@@ -26,6 +26,10 @@ struct Rate {
 };
 std::optional<Rate> parse_rate(std::string_view text);
 
+// `2027-03-01`, a day that there is, from the year 2000 on.
+std::optional<std::chrono::sys_days> parse_date(std::string_view text);
+std::string spell_date(std::chrono::sys_days);
+
 // The shortest exact spelling: `200MiB`, `2h`.
 std::string spell_size(std::uint64_t bytes);
 std::string spell_duration(std::chrono::seconds);

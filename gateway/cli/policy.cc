@@ -2,6 +2,7 @@
 #include "gateway/cli/policy.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "gateway/mcp/json_reader.h"
 #include "gateway/mcp/line_reader.h"
 #include "gateway/settings/folder.h"
+#include "policy/clock.h"
 #include "policy/difference.h"
 #include "policy/explain.h"
 #include "policy/finding_report.h"
@@ -24,6 +26,7 @@
 #include "policy/reference.h"
 #include "policy/stated_words.h"
 #include "policy/test_run.h"
+#include "policy/units.h"
 #include "policy/who_can.h"
 
 namespace gateway::cli {
@@ -100,6 +103,14 @@ std::optional<policy::yaml::Node> read_words(const Words& words, const policy::R
   return map;
 }
 
+std::chrono::sys_days today() { return std::chrono::floor<std::chrono::days>(policy::SystemClock().wall()); }
+
+// Questions of a command line are of today unless they say another day.
+void assume_today(policy::yaml::Node& map) {
+  if (map.find("at") == nullptr)
+    policy::state(map, "at", policy::stated_value("at", policy::spell_date(today())));
+}
+
 int usage(policy::Diagnostics& found) {
   for (const auto& one : found.take()) {
     say("sallyport: " + printable_line(one.message) + " [" + one.code + "]\n");
@@ -112,7 +123,8 @@ int usage(policy::Diagnostics& found) {
 int policy_check(const Sources& sources, const Words& paths, ReportForm form, Strictness strictness) {
   const auto texts = policy_sources(sources, paths);
   if (!texts) return complain(texts.error());
-  const auto compiled = policy::compile(*texts, load_settings(sources).facts());
+  auto compiled = policy::compile(*texts, load_settings(sources).facts());
+  policy::check_waivers(compiled, today());
   const bool warned = std::any_of(
       compiled.diagnostics.begin(), compiled.diagnostics.end(),
       [](const policy::Diagnostic& found) { return found.severity == policy::Severity::warning; });
@@ -154,6 +166,7 @@ int policy_explain(const Sources& sources, const std::string& call, const std::s
   if (map && !subject.empty() && !policy::state(*map, "as", policy::stated_value("as", subject)))
     found.error("Y0116", into.file, {1, 1}, "`as` is stated twice");
   if (!map || found.has_errors()) return usage(found);
+  assume_today(*map);
   auto question = policy::read_question(call, {1, 1}, *map, known->studied.anatomy->everyone, into);
   if (!question) return usage(found);
   policy::assume_settings(*question, *map, known->settings);
@@ -172,8 +185,9 @@ int policy_who_can(const Sources& sources, const std::string& action, const Word
   if (!known) return 1;
   policy::Diagnostics found;
   const policy::ReadInto into{"command line", &found};
-  const auto map = read_words(parted.statements, into);
+  auto map = read_words(parted.statements, into);
   if (!map) return usage(found);
+  assume_today(*map);
   const auto rows = policy::who_can(*known->studied.anatomy, action, *map, known->settings, into);
   if (!rows) return usage(found);
   if (form == ReportForm::json) {

@@ -41,6 +41,13 @@ void show(const Json& status) {
   } else {
     put("no shadow policy");
   }
+  const auto waivers = status.value("waivers", Json::array());
+  if (waivers.empty()) put("no waivers");
+  for (const auto& waiver : waivers) {
+    put("waiver `" + text(waiver, "waiver") + "` of tier " + text(waiver, "tier") + " at " +
+        text(waiver, "src") + " lifts `" + text(waiver, "lifts") + "` until " + text(waiver, "until") + " (" +
+        text(waiver, "state") + "): " + text(waiver, "reason"));
+  }
   for (const auto& problem : status.value("problems", Json::array())) {
     if (problem.is_string()) put("problem: " + problem.get<std::string>());
   }

@@ -34,8 +34,8 @@ class Line {
   explicit Line(const json& line) : line_(line) { statement_.kind = Node::Kind::map; }
 
   Result<policy::StatedQuestion> read(const policy::Anatomy& anatomy, const policy::Facts& settings) {
-    static constexpr std::array<std::string_view, 7> kKeys{"id",     "as",   "session", "sandbox",
-                                                           "action", "args", "facts"};
+    static constexpr std::array<std::string_view, 8> kKeys{"id",     "as",   "session", "sandbox",
+                                                           "action", "args", "facts",   "at"};
     auto checked = only(line_, "the request", kKeys);
     if (checked) checked = text_of("action", action);
     if (checked && action.empty()) checked = invalid("`action` is missing");
@@ -93,6 +93,9 @@ class Line {
   Result<void> take_subject() {
     if (auto read = text_of("as", as_); !read) return read;
     if (!as_.empty()) policy::state(statement_, "as", policy::stated_value("as", as_));
+    std::string day;
+    if (auto read = text_of("at", day); !read) return read;
+    if (!day.empty()) policy::state(statement_, "at", policy::stated_value("at", day));
     return {};
   }
 

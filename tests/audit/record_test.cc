@@ -87,6 +87,7 @@ TEST(Record, OfADecisionIsCanonicalAndSaysWhoWhatAndWhy) {
 
 TEST(Record, OfADecisionSaysWhatWasTriedOut) {
   auto d = requests::decision(requests::run("echo hi"));
+  d.waivers = {{"old", "user", "p.yaml:8:3"}, {"older", "org", ""}};
   d.shadow = {{{"try", "user", "p.yaml:3:5"}, Effect::deny, true},
               {{"also", "user", ""}, Effect::ask, false}};
   d.shadow_policy = {policy::sha256("other"), Effect::ask, {"q", "org", "c.yaml:9:3"}};
@@ -95,6 +96,7 @@ TEST(Record, OfADecisionSaysWhatWasTriedOut) {
   EXPECT_EQ(member_of(f.dec, "shadow"),
             R"([{"differs":true,"eff":"deny","rule":"try","src":"p.yaml:3:5","tier":"user"},)"
             R"({"differs":false,"eff":"ask","rule":"also","tier":"user"}])");
+  EXPECT_EQ(member_of(f.dec, "waivers"), R"(["old","older"])");
   EXPECT_EQ(member_of(f.dec, "shadow_policy"), R"({"eff":"ask","pol":"sha256:)" +
                                                    policy::sha256("other").hex() +
                                                    R"(","rule":"q","src":"c.yaml:9:3","tier":"org"})");

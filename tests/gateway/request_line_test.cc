@@ -123,6 +123,8 @@ TEST(RequestLine, IsRefusedWhenItIsMalformed) {
       R"({"id":1,"action":"create","facts":{"settings.wob":true}})",
       R"({"id":1,"action":"create","facts":{"speed":1}})",
       R"({"id":1,"action":"create","as":"nobody"})",
+      R"({"id":1,"action":"create","at":"soon"})",
+      R"({"id":1,"action":"create","at":7})",
       R"({"id":1,"action":"create","session":{"transport":"pigeon"}})",
       R"({"id":1,"action":"create","session":{"transport":"system"}})",
       R"({"id":1,"action":"create","session":{"uid":-1}})",
