@@ -17,6 +17,7 @@
 #include "gateway/mcp/json_reader.h"
 #include "gateway/mcp/line_reader.h"
 #include "gateway/settings/folder.h"
+#include "policy/checks.h"
 #include "policy/clock.h"
 #include "policy/difference.h"
 #include "policy/explain.h"
@@ -123,7 +124,7 @@ int usage(policy::Diagnostics& found) {
 int policy_check(const Sources& sources, const Words& paths, ReportForm form, Strictness strictness) {
   const auto texts = policy_sources(sources, paths);
   if (!texts) return complain(texts.error());
-  auto compiled = policy::compile(*texts, load_settings(sources).facts());
+  auto compiled = policy::compile_and_check(*texts, load_settings(sources).facts());
   policy::check_waivers(compiled, today());
   const bool warned = std::any_of(
       compiled.diagnostics.begin(), compiled.diagnostics.end(),

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "policy/compile.h"
+#include "policy/checks.h"
 
 namespace policy {
 namespace {
@@ -21,7 +21,7 @@ TEST(PolicyDocs, LoadsEveryExample) {
     if (text.find("sallyport:") != 0)
       text = "sallyport: policy/v1\ntier: user\nname: doc\ndefault: deny\n" + text;
     const std::vector<Source> sources{{"policy.md", text, {}}};
-    const auto compiled = compile(sources);
+    const auto compiled = compile_and_check(sources);
     for (const auto& found : compiled.diagnostics) ADD_FAILURE() << found.format(text);
     ++blocks;
   }

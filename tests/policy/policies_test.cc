@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/checks.h"
 #include "tests/policy/questions.h"
 
 namespace policy {
@@ -21,7 +22,7 @@ std::string text_of(const std::string& name) {
 
 std::shared_ptr<const Program> shipped(const std::string& name) {
   const std::vector<Source> sources{{name, text_of(name), Tier::user}};
-  auto compiled = compile(sources);
+  auto compiled = compile_and_check(sources);
   for (const auto& found : compiled.diagnostics) ADD_FAILURE() << found.format();
   return compiled.program;
 }
