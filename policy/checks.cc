@@ -18,8 +18,8 @@ namespace {
 
 // What all checks of one policy together may take: steps in comparing what rules ask, and rules asked about
 // examples. A policy of 10,000 rules that differ takes a small part of it.
-constexpr std::size_t kSteps = 40'000'000;
-constexpr std::size_t kRulesAsked = 2'000'000;
+constexpr std::size_t kSteps = 10'000'000;
+constexpr std::size_t kRulesAsked = 500'000;
 // Rules that are joined to cover one.
 constexpr std::size_t kMaxJoined = 12;
 // Rules that speak on one example and are looked at.
@@ -153,11 +153,10 @@ class Checks {
 
   // The rules that speak on an example.
   std::optional<Rules> speakers(const ExampleCall& call) {
+    if (rules_asked_ == 0) return std::nullopt;
     const auto ruling = program_.rule_on(call.question(), scratch_);
     silent_ = ruling.silent;
-    const auto asked = scratch_.search.found.size() + 1;
-    if (asked > rules_asked_) return std::nullopt;
-    rules_asked_ -= asked;
+    rules_asked_ -= std::min(rules_asked_, scratch_.search.found.size() + 1);
     return scratch_.matched;
   }
 

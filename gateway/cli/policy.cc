@@ -148,6 +148,10 @@ int policy_test(const Sources& sources, const Words& paths, ReportForm form) {
   const auto known = know(sources, paths, form);
   if (!known) return 1;
   const auto run = policy::run_all_tests(*known->studied.anatomy);
+  if (form == ReportForm::text) {
+    for (const auto& found : policy::check_rules(*known->studied.anatomy->whole))
+      say(printable_line(found.format()) + "\n");
+  }
   if (form == ReportForm::json) {
     put_json(policy::to_json(run));
   } else {
