@@ -389,6 +389,20 @@ TEST(PolicyChecks, SayWhereAndGiveAnExample) {
       "(p.yaml:9:3), for example list os_user=alice\n");
 }
 
+// What a waiver lifts is let through on some days, and a shadow rule refuses nothing.
+TEST(PolicyChecks, LetNoLiftedOrShadowRuleOverruleAnother) {
+  const std::string take = "actions:\n  take: { allow: copy_in, host_path: \"transfer:web/a\" }\n";
+  const std::string no = "  never: { deny: copy_in, host_path: \"transfer:web/**\", why: x";
+  const auto codes = [](const std::string& text) {
+    return told(found_in({{"p.yaml", head("user") + kNames + text, {}}}));
+  };
+  EXPECT_EQ(codes(take + no + " }\n"), std::vector<std::string>{"P0302 take"});
+  EXPECT_EQ(codes(take + no + ", shadow: true }\n"), std::vector<std::string>{});
+  EXPECT_EQ(
+      codes(take + no + " }\nwaivers:\n  w: { lift: never, for: alice, until: 2199-01-01, reason: x }\n"),
+      std::vector<std::string>{});
+}
+
 TEST(PolicyChecks, SayNothingOfAPolicyThatCannotBeUsed) {
   const auto compiled = compile_and_check(std::vector<Source>{
       {"p.yaml", head("user") + "actions: { r: { allow: any }, e: { allow: creat } }\n", {}}});
