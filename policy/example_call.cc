@@ -177,8 +177,9 @@ std::string spell_call(std::size_t action, const Point& point) {
     if (axis.of == Axis::Of::label && !std::get<bool>(value)) continue;
     const auto name = name_of(axis);
     auto shown = spelt(axis, value);
-    if (shown.empty() || shown.find_first_of(" \"") != std::string::npos) shown = "\"" + shown + "\"";
-    text += " " + (name.empty() ? spelling(axis) : std::string(name)) + "=" + shown;
+    if (shown.empty() || shown.find_first_of(" \"") != std::string::npos)
+      shown = shown.insert(0, 1, '"') + '"';
+    text.append(" ").append(name.empty() ? spelling(axis) : std::string(name)).append("=").append(shown);
   }
   return text;
 }

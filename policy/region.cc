@@ -58,6 +58,7 @@ class Unfolding {
   Boxes unfold(const LabelsHave& have, bool holds) {
     if (later_.test(static_cast<std::size_t>(Fact::sandbox_labels))) return not_yet();
     std::vector<Asked> asked;
+    asked.reserve(have.labels.size());
     for (const auto& label : have.labels) asked.push_back({{Axis::Of::label, Fact{}, label}, holds});
     const bool all = have.how == LabelsHave::How::all;
     return all == holds ? Boxes{Box{std::move(asked)}} : each(asked);
