@@ -37,6 +37,7 @@ enum class WebFault {
   multiple_host,
   bad_host_header,
   ambiguous_path,
+  no_path,  // a tunnel, or `*`
 };
 
 std::string_view code_of(WebFault);  // `ambiguous-ipv4`

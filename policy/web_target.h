@@ -29,7 +29,7 @@ struct WebTarget {
   // last slash. Empty when path_fault is set, for `/`, and for a tunnel.
   std::vector<std::string> segments;
   // Why no rule about paths can judge it: two servers could read it as two paths. It may be sent as it stands
-  // only where no such rule applies. Code: ambiguous-path.
+  // only where no such rule applies. Codes: ambiguous-path; no-path for a tunnel and `*`.
   std::optional<Error> path_fault;
   // The Host field named another host or port than the target, which decides.
   bool host_rewritten = false;
