@@ -40,6 +40,15 @@ class Address final {
   constexpr bool is_v4() const { return size_ == 4; }
   constexpr unsigned bits() const { return 8U * size_; }
   constexpr std::span<const std::uint8_t> bytes() const { return {bytes_.data(), size_}; }
+  // The bytes as two numbers, the first byte highest and zeros after IPv4: to compare and mask at once.
+  constexpr std::array<std::uint64_t, 2> words() const {
+    std::array<std::uint64_t, 2> words{};
+    for (unsigned i = 0; i < 8; ++i) {
+      words[0] |= std::uint64_t{bytes_[i]} << (56 - 8 * i);
+      words[1] |= std::uint64_t{bytes_[8 + i]} << (56 - 8 * i);
+    }
+    return words;
+  }
   // As RFC 5952 writes it; all of an IPv6 address in hexadecimal.
   std::string text() const;
 
@@ -54,17 +63,6 @@ class Address final {
  private:
   static constexpr std::optional<Address> read_v4(std::string_view text);
   static constexpr std::optional<Address> read_v6(std::string_view text);
-  constexpr bool begins_with(std::span<const std::uint8_t> prefix) const {
-    for (std::size_t i = 0; i < prefix.size(); ++i) {
-      if (bytes_[i] != prefix[i]) return false;
-    }
-    return true;
-  }
-  constexpr Address last_four() const {
-    Address address;
-    for (std::size_t i = 0; i < 4; ++i) address.bytes_[i] = bytes_[12 + i];
-    return address;
-  }
 
   std::uint8_t size_ = 4;
   std::array<std::uint8_t, 16> bytes_{};  // IPv4: the first four, then zeros
@@ -173,15 +171,16 @@ constexpr std::optional<Address> Address::read_v6(std::string_view text) {
 }
 
 constexpr std::optional<Address> Address::embedded_v4() const {
-  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-  constexpr std::array<std::uint8_t, 12> kTranslated{0, 0x64, 0xFF, 0x9B};
-  if (is_v4() || !(begins_with(kMapped) || begins_with(kTranslated))) return std::nullopt;
-  return last_four();
+  const auto [high, low] = words();
+  const bool mapped = high == 0 && low >> 32 == 0xFFFF;
+  const bool translated = high == std::uint64_t{0x0064FF9B} << 32 && low >> 32 == 0;
+  if (is_v4() || !(mapped || translated)) return std::nullopt;
+  return v4(static_cast<std::uint32_t>(low));
 }
 
 constexpr Address Address::unmapped() const {
   const auto inner = embedded_v4();
-  return inner && bytes_[0] == 0 && bytes_[1] == 0 ? *inner : *this;
+  return inner && words()[0] == 0 ? *inner : *this;
 }
 
 }  // namespace policy

@@ -8,11 +8,10 @@ namespace {
 // An interface identifier of ISATAP (RFC 5214) under whatever prefix: a router may take its last four bytes
 // for the IPv4 address to send to.
 std::optional<Address> isatap_v4(const Address& address) {
-  const auto bytes = address.bytes();
-  if ((bytes[8] & ~0x02) != 0 || bytes[9] != 0 || bytes[10] != 0x5E || bytes[11] != 0xFE) return std::nullopt;
-  std::uint32_t number = 0;
-  for (const auto byte : bytes.last(4)) number = number << 8 | byte;
-  return Address::v4(number);
+  const auto low = address.words()[1];
+  constexpr std::uint64_t kUniversal = 0x0200'0000;  // the bit may be set
+  if ((low >> 32 & ~kUniversal) != 0x5EFE) return std::nullopt;
+  return Address::v4(static_cast<std::uint32_t>(low));
 }
 
 }  // namespace
@@ -25,7 +24,7 @@ std::optional<AddressClass> refused_class(const Address& address) {
   }
   if (address.is_v4()) return std::nullopt;
   // Only 2000::/3 is delegated. The table names the rest of the space, and this holds without it.
-  if ((address.bytes()[0] & 0xE0) != 0x20) return AddressClass{"outside-2000-3", true};
+  if (address.words()[0] >> 61 != 1) return AddressClass{"outside-2000-3", true};
   if (const auto inner = isatap_v4(address); inner && refused_class(*inner))
     return AddressClass{"isatap", true};
   return std::nullopt;

@@ -137,11 +137,8 @@ struct Key {
 };
 
 constexpr Key key_of(const Address& address) {
-  std::array<std::uint64_t, 2> halves{};
-  const auto bytes = address.bytes();
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    halves[i / 8] |= std::uint64_t{bytes[i]} << (56 - 8 * (i % 8));
-  return {halves[0], halves[1]};
+  const auto words = address.words();
+  return {words[0], words[1]};
 }
 
 constexpr Key mask(unsigned length) {

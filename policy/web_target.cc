@@ -27,13 +27,16 @@ bool is_alnum(char c) {
 std::optional<WebFault> judge_bytes(std::string_view target) {
   if (target.empty()) return WebFault::bad_request_line;
   if (target.size() > kMaxWebTarget) return WebFault::target_too_long;
-  if (holds(target, " \r\n")) return WebFault::bad_request_line;
-  const auto byte = [](char c) { return static_cast<unsigned char>(c); };
-  if (std::any_of(target.begin(), target.end(), [&](char c) { return byte(c) < 0x20 || c == 0x7F; }))
-    return WebFault::control_byte;
-  if (std::any_of(target.begin(), target.end(), [&](char c) { return byte(c) >= 0x80; }))
-    return WebFault::non_ascii_target;
-  return std::nullopt;
+  // A line end outweighs the others wherever it stands: what follows it could be read as another request.
+  bool line_end = false, control = false, foreign = false;
+  for (const char c : target) {
+    line_end |= c == ' ' || c == '\r' || c == '\n';
+    control |= static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    foreign |= static_cast<unsigned char>(c) >= 0x80;
+  }
+  if (line_end) return WebFault::bad_request_line;
+  if (control) return WebFault::control_byte;
+  return foreign ? std::optional(WebFault::non_ascii_target) : std::nullopt;
 }
 
 struct Authority {

@@ -142,7 +142,9 @@ TEST(WebUrl, TakesHttpsAndTheRulesOfTargets) {
                          {"https://example.org/#a", "fragment"}}) {
     const auto target = parse_url(url);
     EXPECT_EQ(target ? target->text() : target.error().code, said) << url;
-    if (target) EXPECT_EQ(parse_url(target->text()), target);
+    if (target) {
+      EXPECT_EQ(parse_url(target->text()), target);
+    }
   }
 }
 
