@@ -14,8 +14,8 @@
 #include "gateway/cli/printable.h"
 #include "gateway/cli/request_line.h"
 #include "gateway/cli/stated_json.h"
+#include "gateway/cli/url_line.h"
 #include "gateway/mcp/json_reader.h"
-#include "gateway/mcp/line_reader.h"
 #include "gateway/settings/folder.h"
 #include "policy/checks.h"
 #include "policy/clock.h"
@@ -219,29 +219,12 @@ int policy_diff(const Sources& sources, const std::string& before, const std::st
 int check_request(const Sources& sources, const Words& paths) {
   const auto known = know_good(sources, paths);
   if (!known) return 1;
-  mcp::LineReader lines(kMaxRequestLine);
-  const auto answer = [&](const mcp::LineReader::Line& line) {
-    if (line.kind == mcp::LineReader::Kind::too_long) {
-      put(answer_too_long() + "\n");
-    } else if (line.text.find_first_not_of(" \t\r") != std::string::npos) {
-      put(answer_request(*known->studied.anatomy, known->settings, line.text) + "\n");
-    }
-    std::fflush(stdout);
-  };
-  // Up to each line's end at once, so that whoever writes one line gets its answer before the next.
-  std::string bytes;
-  for (int c = std::getc(stdin); c != EOF; c = std::getc(stdin)) {
-    bytes.push_back(static_cast<char>(c));
-    if (c != '\n' && bytes.size() < (std::size_t{1} << 16)) continue;
-    lines.push(bytes);
-    bytes.clear();
-    while (auto line = lines.next()) answer(*line);
-  }
-  lines.push(bytes);
-  while (auto line = lines.next()) answer(*line);
-  if (auto line = lines.finish()) answer(*line);
-  return std::ferror(stdout) != 0 ? 1 : 0;
+  return answer_lines(
+      [&](std::string_view line) { return answer_request(*known->studied.anatomy, known->settings, line); },
+      answer_too_long());
 }
+
+int check_url() { return answer_lines(answer_url, url_too_long()); }
 
 int policy_default() {
   put(policy::default_policy_text());

@@ -27,6 +27,8 @@ enum class Widening { told, fails };
 int policy_diff(const Sources&, const std::string& before, const std::string& after, ReportForm, Widening);
 // Answers questions from stdin, one a line.
 int check_request(const Sources&, const Words& paths);
+// Says where targets of web requests from stdin lead, one a line. Needs no policy.
+int check_url();
 
 int policy_default();
 int policy_facts(ReportForm);

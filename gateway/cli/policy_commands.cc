@@ -59,6 +59,8 @@ void PolicyCommands::add_to(CLI::App& program) {
   checks->fallthrough();
   add_paths(*command(*checks, "request", "Questions to the policies, one object a line on stdin",
                      [this] { return check_request(sources_, words_); }));
+  command(*checks, "url", "Where targets of web requests lead, one object a line on stdin",
+          [] { return check_url(); });
 }
 
 void PolicyCommands::add_asking(CLI::App& group) {

@@ -12,7 +12,7 @@ class App;
 
 namespace gateway::cli {
 
-// The words `policy …` and `check request` of the command line: binds their options, and puts what the chosen
+// The words `policy …` and `check …` of the command line: binds their options, and puts what the chosen
 // one does into `run`. Outlives the parse, and stays where it is.
 class PolicyCommands final {
  public:

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gateway/cli/json_line.h"
 #include "gateway/cli/stated_json.h"
-#include "gateway/mcp/json_reader.h"
 #include "policy/explain.h"
 #include "policy/result.h"
 #include "policy/stated_words.h"
@@ -20,12 +20,6 @@ using nlohmann::json;
 using policy::Result;
 using policy::yaml::Node;
 
-constexpr std::string_view kInvalid = "request.invalid";
-
-tl::unexpected<policy::Error> invalid(std::string message) {
-  return policy::fail(std::string(kInvalid), std::move(message));
-}
-
 std::string in_ticks(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 // What a line says, in the words of a test.
@@ -36,9 +30,9 @@ class Line {
   Result<policy::StatedQuestion> read(const policy::Anatomy& anatomy, const policy::Facts& settings) {
     static constexpr std::array<std::string_view, 8> kKeys{"id",     "as",   "session", "sandbox",
                                                            "action", "args", "facts",   "at"};
-    auto checked = only(line_, "the request", kKeys);
+    auto checked = only_keys(line_, "the request", kKeys);
     if (checked) checked = text_of("action", action);
-    if (checked && action.empty()) checked = invalid("`action` is missing");
+    if (checked && action.empty()) checked = invalid_line("`action` is missing");
     if (checked) checked = take_subject();
     if (checked) checked = take_sandbox();
     if (checked) checked = take_arguments();
@@ -50,7 +44,7 @@ class Line {
     auto question = policy::read_question(action, {1, 1}, statement_, anatomy.everyone, {"request", &found});
     if (!question) {
       const auto findings = found.take();
-      return invalid(findings.empty() ? "the request is malformed" : findings.front().message);
+      return invalid_line(findings.empty() ? "the request is malformed" : findings.front().message);
     }
     policy::assume_settings(*question, statement_, settings);
     for (auto& request : question->requests) {
@@ -66,17 +60,6 @@ class Line {
   std::string action;
 
  private:
-  static Result<void> only(const json& object, std::string_view what,
-                           std::span<const std::string_view> keys) {
-    if (!object.is_object()) return invalid(std::string(what) + " must be an object");
-    for (const auto& [key, value] : object.items()) {
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-        return invalid("unknown key " + in_ticks(key) + " in " + std::string(what) +
-                       policy::suggestion(key, keys));
-      }
-    }
-    return {};
-  }
   const json* member(const char* name) const {
     const auto at = line_.find(name);
     return at == line_.end() ? nullptr : &*at;
@@ -84,7 +67,7 @@ class Line {
   Result<void> text_of(const char* name, std::string& into) const {
     const auto* value = member(name);
     if (value == nullptr) return {};
-    if (!value->is_string()) return invalid(in_ticks(name) + " must be text");
+    if (!value->is_string()) return invalid_line(in_ticks(name) + " must be text");
     into = value->get<std::string>();
     return {};
   }
@@ -103,11 +86,12 @@ class Line {
     static constexpr std::array<std::string_view, 4> kKeys{"owner", "labels", "network", "age"};
     const auto* box = member("sandbox");
     if (box == nullptr) return {};
-    if (auto checked = only(*box, "`sandbox`", kKeys); !checked) return checked;
+    if (auto checked = only_keys(*box, "`sandbox`", kKeys); !checked) return checked;
     has_sandbox_ = true;
     for (const auto& [key, value] : box->items()) {
       if (key == "owner") {
-        if (!value.is_string()) return invalid("`owner` must be text: `self`, or who else owns the sandbox");
+        if (!value.is_string())
+          return invalid_line("`owner` must be text: `self`, or who else owns the sandbox");
         const auto& owner = value.get_ref<const std::string&>();
         foreign_ = owner != "self" && (as_.empty() || owner != as_);
       } else if (auto added = add("sandbox." + key, value); !added) {
@@ -120,7 +104,7 @@ class Line {
   Result<void> take_arguments() {
     const auto* args = member("args");
     if (args == nullptr) return {};
-    if (!args->is_object()) return invalid("`args` must be an object");
+    if (!args->is_object()) return invalid_line("`args` must be an object");
     for (const auto& [key, value] : args->items()) {
       Result<void> taken;
       if (web()) continue;
@@ -128,19 +112,19 @@ class Line {
         taken = add("verb", value);
       } else if (action == policy::Vmrun::kName && key == "vmx") {
         if (!value.is_string() || !value.get_ref<const std::string&>().starts_with('/'))
-          return invalid("`vmx` must be a full path");
+          return invalid_line("`vmx` must be a full path");
         vmx_ = value.get<std::string>();
       } else if (action == policy::TypeText::kName && key == "text") {
-        if (!value.is_string()) return invalid("`text` must be text");
+        if (!value.is_string()) return invalid_line("`text` must be text");
         const auto& text = value.get_ref<const std::string&>();
         taken = add("chars", std::count_if(text.begin(), text.end(), [](char c) {
                       return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
                     }));
       } else if (action == policy::Click::kName && (key == "x" || key == "y")) {
-        if (!value.is_number_integer()) return invalid(in_ticks(key) + " must be a whole number");
+        if (!value.is_number_integer()) return invalid_line(in_ticks(key) + " must be a whole number");
       } else if (key == "as" || key == "sandbox" || key == "settings" || key == "verb" ||
                  key.find('.') != std::string::npos) {
-        return invalid(in_ticks(key) + " is no argument");
+        return invalid_line(in_ticks(key) + " is no argument");
       } else {
         taken = add(key, value);
       }
@@ -152,18 +136,18 @@ class Line {
   Result<void> take_facts() {
     const auto* facts = member("facts");
     if (facts == nullptr) return {};
-    if (!facts->is_object()) return invalid("`facts` must be an object");
+    if (!facts->is_object()) return invalid_line("`facts` must be an object");
     if (web()) return {};
     for (const auto& [key, value] : facts->items()) {
       if (key == "settings") {
-        if (!value.is_object()) return invalid("`settings` must be an object");
+        if (!value.is_object()) return invalid_line("`settings` must be an object");
         for (const auto& [name, setting] : value.items()) {
           if (auto added = add("settings." + name, setting); !added) return added;
         }
         continue;
       }
       const bool fact = policy::fact_named(key) != nullptr || key.starts_with("settings.");
-      if (!fact) return invalid("there is no fact " + in_ticks(key));
+      if (!fact) return invalid_line("there is no fact " + in_ticks(key));
       if (auto added = add(key, value); !added) return added;
     }
     return {};
@@ -174,27 +158,27 @@ class Line {
     static constexpr std::array<std::string_view, 4> kKeys{"transport", "os_user", "uid", "client"};
     const auto* session = member("session");
     if (session == nullptr) return {};
-    if (auto checked = only(*session, "`session`", kKeys); !checked) return checked;
+    if (auto checked = only_keys(*session, "`session`", kKeys); !checked) return checked;
     for (const auto& [key, value] : session->items()) {
       if (key == "uid") {
         const auto number = value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
         if (value.is_null()) {
           who.uid.reset();
         } else if (!value.is_number_unsigned() || number > std::numeric_limits<std::uint32_t>::max()) {
-          return invalid("`uid` must be a user's number or null");
+          return invalid_line("`uid` must be a user's number or null");
         } else {
           who.uid = static_cast<std::uint32_t>(number);
         }
         continue;
       }
       if (!value.is_string() && !(value.is_null() && key != "transport"))
-        return invalid(in_ticks(key) + " of `session` must be text");
+        return invalid_line(in_ticks(key) + " of `session` must be text");
       const auto text = value.is_null() ? std::string() : value.get<std::string>();
       if (key == "os_user") who.os_user = text;
       if (key == "client") who.client_name = text;
       if (key != "transport") continue;
       const auto transport = policy::transport_from(text);
-      if (!transport) return invalid("`transport` must be stdio, http or cli");
+      if (!transport) return invalid_line("`transport` must be stdio, http or cli");
       who.transport = *transport;
     }
     return {};
@@ -215,27 +199,16 @@ class Line {
   bool foreign_ = false;
 };
 
-nlohmann::ordered_json answer(const json& id) {
-  nlohmann::ordered_json out;
-  if (!id.is_null()) out["id"] = id;
-  return out;
-}
-
-std::string line_of(const nlohmann::ordered_json& out) {
-  // In ASCII: the answers of hostile requests end up on terminals too.
-  return out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-std::string refused(const json& id, std::string_view code, std::string_view reason) {
-  auto out = answer(id);
+std::string refused(const JsonLine& line, std::string_view code, std::string_view reason) {
+  auto out = answer_to(line);
   out["effect"] = "deny";
   out["code"] = code;
   out["reason"] = reason;
   return line_of(out);
 }
 
-std::string judged(const json& id, const policy::Judgement& judgement) {
-  auto out = answer(id);
+std::string judged(const JsonLine& line, const policy::Judgement& judgement) {
+  auto out = answer_to(line);
   out["effect"] = policy::spelling(judgement.effect);
   out["rule"] = judgement.rule.id;
   out["tier"] = judgement.rule.tier;
@@ -273,27 +246,14 @@ policy::Judgement judge(const policy::Anatomy& anatomy, const Line& line,
 
 std::string answer_request(const policy::Anatomy& anatomy, const policy::Facts& settings,
                            std::string_view text) {
-  json id;
-  const auto read = mcp::read_json(text, {.bytes = kMaxRequestLine, .depth = 8, .values = 10'000});
-  if (!read.value) {
-    if (read.top_id) id = *read.top_id;
-    return refused(id, kInvalid, read.message);
-  }
-  if (!read.value->is_object()) return refused(id, kInvalid, "a request is one object on one line");
-  const auto named = read.value->find("id");
-  if (named != read.value->end()) {
-    if (!named->is_string() && !named->is_number_integer())
-      return refused(id, kInvalid, "`id` must be text or a whole number");
-    id = *named;
-  }
-  Line line(*read.value);
+  const auto read = read_json_line(text);
+  if (!read.object) return refused(read, kInvalidLine, read.fault);
+  Line line(*read.object);
   const auto question = line.read(anatomy, settings);
-  if (!question) return refused(id, kInvalid, question.error().message);
-  return judged(id, judge(anatomy, line, *question));
+  if (!question) return refused(read, kInvalidLine, question.error().message);
+  return judged(read, judge(anatomy, line, *question));
 }
 
-std::string answer_too_long() {
-  return refused({}, kInvalid, "longer than " + std::to_string(kMaxRequestLine) + " bytes");
-}
+std::string answer_too_long() { return refused({}, kInvalidLine, too_long_reason()); }
 
 }  // namespace gateway::cli

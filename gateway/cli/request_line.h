@@ -1,15 +1,13 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "gateway/cli/json_line.h"
 #include "policy/anatomy.h"
 
 // One question as a line of JSON, and its answer: what `check request` reads and prints.
 namespace gateway::cli {
-
-inline constexpr std::size_t kMaxRequestLine = std::size_t{1} << 20;
 
 // The answer as one line of JSON without its end. The policy's rules answer, and the rule that a sandbox of
 // somebody else does not exist; enforcers and limits are not asked. A malformed line is answered with a deny

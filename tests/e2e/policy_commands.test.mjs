@@ -163,6 +163,24 @@ test('check request answers every line, bad ones with a deny', async () => {
   assert.equal(answers[1].src, 'default.yaml:31:3');
 });
 
+test('check url answers every line, bad ones with a refusal', async () => {
+  const lines = [
+    '{"id":1,"url":"http://example.org"}',
+    '{"id":2,"url":"http://0x7f.1/"}',
+    'nonsense \u001b[2J',
+    `{"id":3,"url":"http://example.org/${'x'.repeat(1 << 20)}"}`,
+    '{"id":"last","method":"CONNECT","target":"[::1]:443","host":["[::1]:443"]}',
+  ];
+  const answers = (await good(['check', 'url'], lines.join('\n'))).trimEnd().split('\n').map((line) => JSON.parse(line));
+  assert.deepEqual(answers.map(({ id, verdict, code, target, address }) => [id, verdict, code ?? target, address]), [
+    [1, 'normalise', 'example.org:80/', 'dns'],
+    [2, 'refuse', 'ambiguous-ipv4', undefined],
+    [undefined, 'refuse', 'request.invalid', undefined],
+    [undefined, 'refuse', 'request.invalid', undefined],
+    ['last', 'normalise', '[::1]:443', 'refuse: loopback'],
+  ]);
+});
+
 test('the schema takes every policy there is and refuses broken ones', async () => {
   const validate = new Ajv2020({ allErrors: true, strict: true, strictTypes: false, strictRequired: false })
     .compile(JSON.parse(await good(['policy', 'schema'])));
@@ -236,7 +254,7 @@ test('the commands that docs/policy.md shows print what it says', async () => {
       commands += 1;
     }
   }
-  assert.ok(commands >= 19, `${commands} commands`);
+  assert.ok(commands >= 24, `${commands} commands`);
 });
 
 test('policy diff shows calls that became possible, as tests that can be pasted', async () => {
