@@ -5,8 +5,9 @@
 
 #include "gateway/settings/settings.h"
 
-// The commands about policies. None of them but `status` needs an owner. `paths` are policy files or folders of them;
-// none: the policies in force. Each returns the exit code: 0 done, 1 refused or found something, 2 usage.
+// The commands about policies. None of them but `status` needs an owner. `paths` are policy files or folders
+// of them; none: the policies in force. Each returns the exit code: 0 done, 1 refused or found something, 2
+// usage.
 namespace gateway::cli {
 
 enum class ReportForm { text, json, sarif, markdown };
