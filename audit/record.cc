@@ -38,6 +38,20 @@ void close_object(std::size_t start, std::string& out) {
   out.push_back('}');
 }
 
+// A list of what `write` says of each item; nothing when there is none.
+template <class Items, class Write>
+void list_member(std::string_view key, const Items& items, std::string& out, Write write) {
+  if (items.empty()) return;
+  member(key, out);
+  out.push_back('[');
+  const std::size_t end = out.size() + kList;
+  for (std::size_t i = 0; i < items.size() && out.size() < end; ++i) {
+    if (i > 0) out.push_back(',');
+    write(items[i]);
+  }
+  out.push_back(']');
+}
+
 void rule_members(const policy::RuleRef& rule, std::string& out) {
   name_member("rule", rule.id, out);
   name_member("src", rule.where, out);
@@ -46,21 +60,14 @@ void rule_members(const policy::RuleRef& rule, std::string& out) {
 
 // What would have been decided, and counted for nothing.
 void shadows(const policy::Decision& d, std::string& out) {
-  if (!d.shadow.empty()) {
-    member("shadow", out);
-    out.push_back('[');
-    const std::size_t end = out.size() + kList;
-    for (std::size_t i = 0; i < d.shadow.size() && out.size() < end; ++i) {
-      if (i > 0) out.push_back(',');
-      const std::size_t at = out.size();
-      out += "{\"differs\":";
-      out += d.shadow[i].differs ? "true" : "false";
-      name_member("eff", policy::spelling(d.shadow[i].effect), out);
-      rule_members(d.shadow[i].rule, out);
-      close_object(at, out);
-    }
-    out.push_back(']');
-  }
+  list_member("shadow", d.shadow, out, [&](const policy::ShadowRuling& says) {
+    const std::size_t at = out.size();
+    out += "{\"differs\":";
+    out += says.differs ? "true" : "false";
+    name_member("eff", policy::spelling(says.effect), out);
+    rule_members(says.rule, out);
+    close_object(at, out);
+  });
   if (d.shadow_policy) {
     const std::size_t at = out.size();
     open_object("shadow_policy", out);
@@ -74,19 +81,12 @@ void shadows(const policy::Decision& d, std::string& out) {
 void decision(const policy::Decision& d, CleanWriter& writer, std::string& out) {
   const std::size_t start = out.size();
   open_object("dec", out);
-  if (!d.matched.empty()) {
-    member("all", out);
-    out.push_back('[');
-    const std::size_t end = out.size() + kList;
-    for (std::size_t i = 0; i < d.matched.size() && out.size() < end; ++i) {
-      if (i > 0) out.push_back(',');
-      const std::size_t at = out.size();
-      out.push_back('{');
-      rule_members(d.matched[i], out);
-      close_object(at, out);
-    }
-    out.push_back(']');
-  }
+  list_member("all", d.matched, out, [&](const policy::RuleRef& rule) {
+    const std::size_t at = out.size();
+    out.push_back('{');
+    rule_members(rule, out);
+    close_object(at, out);
+  });
   if (d.approval) {
     const std::size_t approval = out.size();
     open_object("appr", out);
@@ -106,28 +106,10 @@ void decision(const policy::Decision& d, CleanWriter& writer, std::string& out) 
   shadows(d, out);
   name_member("src", d.rule.where, out);
   name_member("tier", d.rule.tier, out);
-  if (!d.unknown.empty()) {
-    member("unknown", out);
-    out.push_back('[');
-    const std::size_t end = out.size() + kList;
-    for (std::size_t i = 0; i < d.unknown.size() && out.size() < end; ++i) {
-      if (i > 0) out.push_back(',');
-      name(d.unknown[i], out);
-    }
-    out.push_back(']');
-  }
+  list_member("unknown", d.unknown, out, [&](const std::string& fact) { name(fact, out); });
   member("us", out);
   integer(d.micros, out);
-  if (!d.waivers.empty()) {
-    member("waivers", out);
-    out.push_back('[');
-    const std::size_t end = out.size() + kList;
-    for (std::size_t i = 0; i < d.waivers.size() && out.size() < end; ++i) {
-      if (i > 0) out.push_back(',');
-      name(d.waivers[i].id, out);
-    }
-    out.push_back(']');
-  }
+  list_member("waivers", d.waivers, out, [&](const policy::RuleRef& waiver) { name(waiver.id, out); });
   if (!d.reason.empty()) {
     member("why", out);
     writer.value(policy::Json(d.reason), kSentence);

@@ -296,7 +296,7 @@ asio::awaitable<Result<std::string>> App::status(policy::Caller caller) {
   if (const auto* program = world->engine->program()) {
     json["policy"] = program->name();
     json["policy_digest"] = program->digest().hex();
-    for (const auto& one : policy::waiver_findings(program->waivers(), today_of(parts_->clock)))
+    for (const auto& one : policy::waiver_findings(program->waivers(), policy::today(parts_->clock)))
       waivers.push_back(one.where() + ": " + one.message + " [" + one.code + "]");
   }
   json["sandboxes"] = Json::array();

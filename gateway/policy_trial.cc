@@ -57,23 +57,16 @@ nlohmann::json PolicyTrial::counted(const policy::ShadowWatch::Counts& counts) c
           {"never_evaluated", watch_.idle(counts)}};
 }
 
-std::chrono::sys_days today_of(const policy::Clock& clock) {
-  return std::chrono::floor<std::chrono::days>(clock.wall());
-}
-
 nlohmann::json waivers_of(const policy::Program& program, const policy::Clock& clock) {
   auto all = nlohmann::json::array();
   for (const auto& waiver : program.waivers()) {
-    const auto state = policy::state_of(waiver, today_of(clock));
     all.push_back({{"waiver", waiver.ref.id},
                    {"tier", waiver.ref.tier},
                    {"src", waiver.ref.where},
                    {"lifts", waiver.lifts},
                    {"until", policy::spell_date(waiver.until)},
                    {"reason", waiver.reason},
-                   {"state", state == policy::WaiverState::good        ? "good"
-                             : state == policy::WaiverState::ends_soon ? "ends soon"
-                                                                       : "ended"}});
+                   {"state", policy::spelling(policy::state_of(waiver, policy::today(clock)))}});
   }
   return all;
 }

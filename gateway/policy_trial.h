@@ -38,7 +38,6 @@ class PolicyTrial final {
   std::string rejected_;  // what was said of the files last
 };
 
-std::chrono::sys_days today_of(const policy::Clock&);
 // The waivers of a program as `policy status` tells them, each with whether it still holds.
 nlohmann::json waivers_of(const policy::Program&, const policy::Clock&);
 

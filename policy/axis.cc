@@ -13,11 +13,6 @@ namespace {
 constexpr std::size_t kMaxSearch = 400'000;
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-bool within(std::int64_t number, const std::optional<std::int64_t>& min,
-            const std::optional<std::int64_t>& max) {
-  return (!min || number >= *min) && (!max || number <= *max);
-}
-
 template <class T, class V>
 bool among(const std::vector<T>& values, const V& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -37,19 +32,11 @@ struct Meets {
   bool operator()(const std::vector<std::uint32_t>* of) const {
     return among(*of, std::get<std::int64_t>(value));
   }
-  bool operator()(const WordIs* is) const { return among(is->words, std::get<std::string>(value)); }
-  bool operator()(const TextLike* like) const {
-    const auto& text = std::get<std::string>(value);
-    return std::any_of(like->patterns.begin(), like->patterns.end(),
-                       [&](const std::string& pattern) { return text_matches(pattern, text); });
-  }
-  bool operator()(const NumberIs* is) const {
-    return within(std::get<std::int64_t>(value), is->min, is->max);
-  }
+  bool operator()(const WordIs* is) const { return takes(*is, std::get<std::string>(value)); }
+  bool operator()(const TextLike* like) const { return takes(*like, std::get<std::string>(value)); }
+  bool operator()(const NumberIs* is) const { return takes(*is, std::get<std::int64_t>(value)); }
   bool operator()(const PathLike* like) const {
-    const auto& path = std::get<std::vector<std::string>>(value);
-    return std::any_of(like->patterns.begin(), like->patterns.end(),
-                       [&](const PathPattern& pattern) { return pattern.matches(path, like->dotfiles); });
+    return takes(*like, std::get<std::vector<std::string>>(value));
   }
   bool operator()(const SettingIs* is) const {
     const auto equal = [&](const FactValue& one) {
@@ -57,7 +44,7 @@ struct Meets {
     };
     if (!is->values.empty()) return std::any_of(is->values.begin(), is->values.end(), equal);
     const auto* number = std::get_if<std::int64_t>(&value);
-    return number != nullptr && within(*number, is->min, is->max);
+    return number != nullptr && takes(NumberIs{Fact{}, is->min, is->max}, *number);
   }
 };
 
@@ -156,7 +143,7 @@ bool same(const Asked& a, const Asked& b) {
          (*left)->patterns == (*right)->patterns;
 }
 
-std::vector<std::string> names_of(std::string_view path) {
+std::vector<std::string> split_path(std::string_view path) {
   std::vector<std::string> names;
   while (!path.empty()) {
     const auto slash = std::min(path.find('/'), path.size());
@@ -210,7 +197,7 @@ Meeting search(std::span<const Asked> asked, std::size_t& steps) {
   steps -= given - left;
   if (end == GlobRelation::End::too_much) return {Meeting::End::undecided};
   if (end == GlobRelation::End::none) return {Meeting::End::none};
-  return {Meeting::End::some, paths ? AxisValue(names_of(text)) : AxisValue(std::move(text))};
+  return {Meeting::End::some, paths ? AxisValue(split_path(text)) : AxisValue(std::move(text))};
 }
 
 }  // namespace
@@ -283,8 +270,7 @@ std::optional<AxisValue> value_at(const Axis& axis, const Question& question) {
   const auto value = value_of(axis.fact, question);
   if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
   if (const auto* text = std::get_if<std::string_view>(&value)) return std::string(*text);
-  if (const auto* path = std::get_if<const HostPath*>(&value)) return (*path)->components();
-  if (const auto* path = std::get_if<const GuestPath*>(&value)) return (*path)->components();
+  if (const auto* names = names_of(value)) return *names;
   return std::nullopt;
 }
 

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <iterator>
-#include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "policy/example_call.h"
@@ -134,10 +131,8 @@ class Checks {
         if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
       }
     }
-    const auto alone = region_without_exception(rule, {}, steps_);
-    const bool excepted = rule.unless && !alone.given_up && !alone.boxes.empty();
     std::string message = rule.effect == Effect::allow ? "can never match: " : "matches no call: ";
-    if (excepted) {
+    if (is_excepted(rule)) {
       message += "its `unless` holds whenever the rest does";
     } else if (axes.empty()) {
       message += "what it asks is not known for its actions";
@@ -149,6 +144,13 @@ class Checks {
     if (rule.effect != Effect::allow) message += "; it speaks only where that is not known";
     warn("P0301", rule, std::move(message));
     return true;
+  }
+
+  // Whether a rule that never matches would but for its `unless`.
+  bool is_excepted(const Rule& rule) {
+    if (!rule.unless) return false;
+    const auto alone = region_without_exception(rule, {}, steps_);
+    return !alone.given_up && !alone.boxes.empty();
   }
 
   // The rules that speak on an example.
@@ -168,7 +170,7 @@ class Checks {
     const auto own = region(rule, action);
     if (own.given_up) return Covered::undecided;
     for (const auto& box : own.boxes) {
-      std::vector<Region> held;
+      std::vector<Box> held;
       held.reserve(kMaxJoined);
       std::vector<const Box*> others;
       while (true) {
@@ -179,30 +181,34 @@ class Checks {
         if (!call || others.size() >= kMaxJoined) return Covered::undecided;
         const auto heard = speakers(*call);
         if (!heard) return Covered::undecided;
-        const Rule* best = nullptr;
-        const Box* widest = nullptr;
-        Region taken;
-        std::size_t looked_at = 0;
-        for (const auto* other : *heard) {
-          if (other == &rule || !counts(*other)) continue;
-          if (++looked_at > kMaxHeard) break;
-          auto theirs = region(*other, action);
-          for (const auto& candidate : theirs.boxes) {
-            if (!contains(candidate, call->question()) || !may_cover(rule, box, *other, candidate)) continue;
-            if (widest != nullptr && widest->asked.size() <= candidate.asked.size()) continue;
-            best = other;
-            taken.boxes = {candidate};
-            widest = &taken.boxes.front();
-          }
-        }
+        auto [best, widest] = widest_around(*call, action, rule, box, *heard, counts);
         if (best == nullptr) return Covered::no;
-        held.push_back(std::move(taken));
-        others.push_back(&held.back().boxes.front());
+        held.push_back(std::move(widest));
+        others.push_back(&held.back());
         if (std::find(by.begin(), by.end(), best) == by.end()) by.push_back(best);
         if (example.empty() && !box.vague) example = ", for example " + spell_call(action, rest.point);
       }
     }
     return Covered::yes;
+  }
+
+  // Of the rules heard on a call, one with a box around it that asks as little as any. Null: there is none.
+  template <class Counts>
+  std::pair<const Rule*, Box> widest_around(const ExampleCall& call, std::size_t action, const Rule& rule,
+                                            const Box& box, const Rules& heard, Counts counts) {
+    std::pair<const Rule*, Box> widest{};
+    std::size_t looked_at = 0;
+    for (const auto* other : heard) {
+      if (other == &rule || !counts(*other)) continue;
+      if (++looked_at > kMaxHeard) break;
+      const auto theirs = region(*other, action);
+      for (const auto& candidate : theirs.boxes) {
+        if (widest.first != nullptr && widest.second.asked.size() <= candidate.asked.size()) continue;
+        if (contains(candidate, call.question()) && may_cover(rule, box, *other, candidate))
+          widest = {other, candidate};
+      }
+    }
+    return widest;
   }
 
   // Where a fact is not known an allow rule that asks about it does not match. So it covers only what rests
@@ -337,12 +343,7 @@ Compiled compile_and_check(std::span<const Source> sources, const Facts& setting
   auto compiled = compile(sources, settings);
   const auto* program = dynamic_cast<const RuleProgram*>(compiled.program.get());
   if (program == nullptr) return compiled;
-  auto& all = compiled.diagnostics;
-  auto found = check_rules(*program);
-  all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
-  std::sort(all.begin(), all.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return std::tie(a.file, a.at, a.code, a.message) < std::tie(b.file, b.at, b.code, b.message);
-  });
+  join(compiled.diagnostics, check_rules(*program));
   return compiled;
 }
 

@@ -20,4 +20,9 @@ class SystemClock final : public Clock {
   std::chrono::nanoseconds since_boot() const override;
 };
 
+// The day in UTC.
+inline std::chrono::sys_days today(const Clock& clock) {
+  return std::chrono::floor<std::chrono::days>(clock.wall());
+}
+
 }  // namespace policy

@@ -332,11 +332,7 @@ void check_waivers(Compiled& compiled, std::chrono::sys_days today) {
   const bool ended = std::any_of(found.begin(), found.end(),
                                  [](const Diagnostic& one) { return one.severity == Severity::error; });
   if (ended) compiled.program.reset();
-  auto& all = compiled.diagnostics;
-  all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
-  std::sort(all.begin(), all.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return std::tie(a.file, a.at, a.code) < std::tie(b.file, b.at, b.code);
-  });
+  join(compiled.diagnostics, std::move(found));
 }
 
 Compiled load_default(const Facts& settings) {

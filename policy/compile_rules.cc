@@ -20,26 +20,16 @@ constexpr std::array<std::string_view, 8> kRuleKeys{"clamp",    "unless", "why",
                                                     "examples", "who",    "within", "shadow"};
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 
-RuleRef reference(const std::string& id, const Scope& scope, Position at, const ReadInto& into) {
-  return {id, std::string(spelling(scope.tier)), place(into.file, at)};
-}
-
 bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& into) {
   if (section.kind == Kind::map) return true;
   into.error("S0101", section.at, quoted(name) + " must be a map of rules, each under its id");
   return false;
 }
 
-// Ids are what refusals and the log name, so each means one thing in a tier.
-bool claim(const yaml::Entry& entry, const RuleRef& ref, Places& places, const ReadInto& into) {
-  const auto [known, fresh] = places.emplace(entry.key, ref.where);
-  if (entry.key == "default") {
-    into.error("P0105", entry.at,
-               "`default` is what refuses when no rule speaks; call the rule something else");
-    return false;
-  }
-  if (fresh) return true;
-  into.error("P0105", entry.at, "the id " + quoted(entry.key) + " stands at " + known->second + " already");
+bool claim_rule(const yaml::Entry& entry, Places& places, const ReadInto& into) {
+  if (entry.key != "default") return claim(entry, places, into);
+  into.error("P0105", entry.at,
+             "`default` is what refuses when no rule speaks; call the rule something else");
   return false;
 }
 
@@ -113,7 +103,7 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Scope& sc
   parsed.at = entry.at;
   parsed.examples = mapping.has("examples") ? &mapping.find("examples")->value : nullptr;
   auto& rule = parsed.rule;
-  rule.ref = reference(entry.key, scope, entry.at, into);
+  rule.ref = reference(entry, scope, into);
   rule.tier = scope.tier;
   rule.effect = effect->key == "allow" ? Effect::allow : effect->key == "ask" ? Effect::ask : Effect::deny;
   rule.actions = named_actions(*effect, into);
@@ -250,7 +240,7 @@ std::optional<Limit> compile_limit(const yaml::Entry& entry, const Scope& scope,
     return std::nullopt;
   }
   Limit limit;
-  limit.rule = reference(entry.key, scope, entry.at, into);
+  limit.rule = reference(entry, scope, into);
   limit.meter = *meter_from(meter->key);
   const auto per = read_per(mapping, limit.meter);
   if (!read_max(*meter, settings, limit, into) || !per) return std::nullopt;
@@ -273,7 +263,7 @@ std::vector<ParsedRule> compile_actions(const yaml::Node& section, const Scope& 
   if (!is_map(section, "actions", into)) return rules;
   rules.reserve(section.entries.size());
   for (const auto& entry : section.entries) {
-    const bool fresh = claim(entry, reference(entry.key, scope, entry.at, into), places, into);
+    const bool fresh = claim_rule(entry, places, into);
     auto rule = compile_rule(entry, scope, into);
     if (rule && fresh) rules.push_back(std::move(*rule));
   }
@@ -295,11 +285,11 @@ std::vector<ParsedRefusal> compile_vmrun(const yaml::Node& section, const Scope&
     ParsedRefusal parsed;
     parsed.at = entry.at;
     parsed.file = into.file;
-    parsed.refusal.ref = reference(entry.key, scope, entry.at, into);
+    parsed.refusal.ref = reference(entry, scope, into);
     parsed.refusal.tier = scope.tier;
     parsed.refusal.why = mapping.text("why").value_or("");
     parsed.refusal.hint = mapping.text("hint").value_or("");
-    const bool fresh = claim(entry, parsed.refusal.ref, places, into);
+    const bool fresh = claim_rule(entry, places, into);
     const auto* deny = mapping.require("deny");
     const auto words = mapping.texts("deny");
     if (deny == nullptr || !words) continue;
@@ -324,7 +314,7 @@ std::vector<Limit> compile_limits(const yaml::Node& section, const Scope& scope,
   std::vector<Limit> limits;
   if (!is_map(section, "limits", into)) return limits;
   for (const auto& entry : section.entries) {
-    const bool fresh = claim(entry, reference(entry.key, scope, entry.at, into), places, into);
+    const bool fresh = claim_rule(entry, places, into);
     auto limit = compile_limit(entry, scope, settings, into);
     if (limit && fresh) limits.push_back(std::move(*limit));
   }
@@ -332,6 +322,17 @@ std::vector<Limit> compile_limits(const yaml::Node& section, const Scope& scope,
 }
 
 }  // namespace
+
+bool claim(const yaml::Entry& entry, Places& places, const ReadInto& into) {
+  const auto [known, fresh] = places.emplace(entry.key, place(into.file, entry.at));
+  if (!fresh)
+    into.error("P0105", entry.at, "the id " + quoted(entry.key) + " stands at " + known->second + " already");
+  return fresh;
+}
+
+RuleRef reference(const yaml::Entry& entry, const Scope& scope, const ReadInto& into) {
+  return {entry.key, std::string(spelling(scope.tier)), place(into.file, entry.at)};
+}
 
 ParsedSections compile_sections(const yaml::Node& file, const Scope& scope, const Facts& settings,
                                 Places& places, const ReadInto& into) {

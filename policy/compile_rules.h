@@ -25,6 +25,11 @@ struct ParsedRefusal {
 // Ids of rules, limits and vmrun refusals already used in a tier, with their places.
 using Places = std::map<std::string, std::string, std::less<>>;
 
+// Claims the id of an entry, which means one thing in a tier. Reports one that is used already.
+bool claim(const yaml::Entry&, Places&, const ReadInto&);
+// How refusals and the log name what an entry describes.
+RuleRef reference(const yaml::Entry&, const Scope&, const ReadInto&);
+
 // The sections `actions:`, `vmrun:` and `limits:` of one file, as far as it has them.
 struct ParsedSections {
   std::vector<ParsedRule> rules;

@@ -14,13 +14,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kTerms{"lift", "until", "reason"};
 
-bool claim(const yaml::Entry& entry, const ReadInto& into, Places& places) {
-  const auto [known, fresh] = places.emplace(entry.key, place(into.file, entry.at));
-  if (!fresh)
-    into.error("P0105", entry.at, "the id " + quoted(entry.key) + " stands at " + known->second + " already");
-  return fresh;
-}
-
 Rule* rule_lifted(const Mapping& mapping, const Scope& scope, std::span<Rule* const> rules,
                   std::span<const Rule* const> others) {
   const auto* lift = mapping.require("lift");
@@ -64,7 +57,7 @@ void compile_waiver(const yaml::Entry& entry, const Scope& scope, std::span<Rule
   auto* rule = rule_lifted(mapping, scope, rules, others);
   Waiver waiver;
   auto& terms = waiver.terms;
-  terms.ref = {entry.key, std::string(spelling(scope.tier)), place(into.file, entry.at)};
+  terms.ref = reference(entry, scope, into);
   terms.file = into.file;
   if (const auto* until = mapping.require("until")) {
     terms.until = read_date(until->value, "`until` in " + what, into).value_or(std::chrono::sys_days());
@@ -102,7 +95,7 @@ void compile_waivers(const yaml::Node& file, const Scope& scope, Places& places,
     return;
   }
   for (const auto& entry : section->value.entries) {
-    const bool fresh = claim(entry, into, places);
+    const bool fresh = claim(entry, places, into);
     compile_waiver(entry, scope, rules, others, fresh, into);
   }
 }

@@ -67,30 +67,18 @@ struct Evaluator {
     return tri((!is.min || number >= *is.min) && (!is.max || number <= *is.max));
   }
   Tri operator()(const WordIs& is) const {
-    return ask<std::string_view>(is.fact, [&](std::string_view word) { return holds(is.words, word); });
+    return ask<std::string_view>(is.fact, [&](std::string_view word) { return takes(is, word); });
   }
   Tri operator()(const TextLike& like) const {
-    return ask<std::string_view>(like.fact, [&](std::string_view text) {
-      return std::any_of(like.patterns.begin(), like.patterns.end(),
-                         [&](const std::string& pattern) { return text_matches(pattern, text); });
-    });
+    return ask<std::string_view>(like.fact, [&](std::string_view text) { return takes(like, text); });
   }
   Tri operator()(const NumberIs& is) const {
-    return ask<std::int64_t>(is.fact, [&](std::int64_t number) {
-      return (!is.min || number >= *is.min) && (!is.max || number <= *is.max);
-    });
+    return ask<std::int64_t>(is.fact, [&](std::int64_t number) { return takes(is, number); });
   }
   Tri operator()(const PathLike& like) const {
-    const auto matches = [&](const std::vector<std::string>& path) {
-      return std::any_of(like.patterns.begin(), like.patterns.end(),
-                         [&](const PathPattern& pattern) { return pattern.matches(path, like.dotfiles); });
-    };
-    if (info_of(like.fact).kind == FactKind::host_path) {
-      return ask<const HostPath*>(like.fact,
-                                  [&](const HostPath* path) { return matches(path->components()); });
-    }
-    return ask<const GuestPath*>(like.fact,
-                                 [&](const GuestPath* path) { return matches(path->components()); });
+    const auto value = value_of(like.fact, question);
+    const auto* names = names_of(value);
+    return names != nullptr ? tri(takes(like, *names)) : missing(like.fact, value);
   }
   Tri operator()(const LabelsHave& have) const {
     using Labels = const std::set<std::string, std::less<>>*;
@@ -106,6 +94,9 @@ struct Evaluator {
   Tri ask(Fact fact, Matches matches) const {
     const auto value = value_of(fact, question);
     if (const auto* known = std::get_if<Kind>(&value)) return tri(matches(*known));
+    return missing(fact, value);
+  }
+  Tri missing(Fact fact, const Value& value) const {
     if (std::holds_alternative<Later>(value)) return later;
     gaps.facts.set(static_cast<std::size_t>(fact));
     return Tri::unknown;
@@ -131,6 +122,22 @@ struct Namer {
 };
 
 }  // namespace
+
+bool takes(const WordIs& is, std::string_view word) { return holds(is.words, word); }
+
+bool takes(const TextLike& like, std::string_view text) {
+  return std::any_of(like.patterns.begin(), like.patterns.end(),
+                     [&](const std::string& pattern) { return text_matches(pattern, text); });
+}
+
+bool takes(const NumberIs& is, std::int64_t number) {
+  return (!is.min || number >= *is.min) && (!is.max || number <= *is.max);
+}
+
+bool takes(const PathLike& like, std::span<const std::string> names) {
+  return std::any_of(like.patterns.begin(), like.patterns.end(),
+                     [&](const PathPattern& pattern) { return pattern.matches(names, like.dotfiles); });
+}
 
 Tri evaluate(const Condition& condition, const Question& question, Tri later, Gaps& gaps) {
   return std::visit(Evaluator{question, later, gaps}, condition.is);

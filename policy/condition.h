@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -67,6 +68,13 @@ struct Condition {
   std::variant<AllOf, AnyOf, NotThis, SubjectIs, SettingIs, WordIs, TextLike, NumberIs, PathLike, LabelsHave>
       is;
 };
+
+// Whether a value that is known is among those asked for. The one reading of a matcher: what decides calls
+// and what compares rules both rest on it.
+bool takes(const WordIs&, std::string_view word);
+bool takes(const TextLike&, std::string_view text);
+bool takes(const NumberIs&, std::int64_t number);
+bool takes(const PathLike&, std::span<const std::string> names);
 
 // Facts that were needed and missing.
 struct Gaps {

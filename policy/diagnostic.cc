@@ -1,6 +1,7 @@
 #include "policy/diagnostic.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -41,6 +42,12 @@ std::size_t distance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+void sort(std::vector<Diagnostic>& findings) {
+  std::sort(findings.begin(), findings.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return std::tie(a.file, a.at, a.code, a.message) < std::tie(b.file, b.at, b.code, b.message);
+  });
 }
 
 }  // namespace
@@ -96,10 +103,13 @@ void Diagnostics::warning(std::string code, std::string_view file, Position at, 
 }
 
 std::vector<Diagnostic> Diagnostics::take() {
-  std::sort(found_.begin(), found_.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return std::tie(a.file, a.at, a.code, a.message) < std::tie(b.file, b.at, b.code, b.message);
-  });
+  sort(found_);
   return std::exchange(found_, {});
+}
+
+void join(std::vector<Diagnostic>& findings, std::vector<Diagnostic> more) {
+  findings.insert(findings.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  sort(findings);
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {

@@ -54,6 +54,9 @@ class Diagnostics final {
   std::size_t errors_ = 0;
 };
 
+// Puts `more` among findings, and all of them in the order of take().
+void join(std::vector<Diagnostic>& findings, std::vector<Diagnostic> more);
+
 // `; did you mean `x`?` for the candidate nearest to `word`, when one is at edit distance 1 or 2 and nearer
 // than a word made up of other letters; else nothing.
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);

@@ -224,7 +224,7 @@ Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& a
       if (parts.shadow != nullptr) asked = parts.shadow->as_asked(request);
       judgement = parts.program->judge(request, parts.settings);
       if (parts.shadow != nullptr) {
-        judgement.shadow_policy = parts.shadow->watch(asked, request, parts.settings, judgement);
+        judgement.shadow_policy = parts.shadow->watch(std::move(asked), request, parts.settings, judgement);
       }
     } else if (auto granted = builtin_grant(request)) {
       judgement = std::move(*granted);

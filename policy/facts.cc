@@ -170,6 +170,12 @@ const ActionWord* action_word(std::string_view name) {
   return at == kWords.end() ? nullptr : &*at;
 }
 
+const std::vector<std::string>* names_of(const Value& value) {
+  if (const auto* path = std::get_if<const HostPath*>(&value)) return &(*path)->components();
+  if (const auto* path = std::get_if<const GuestPath*>(&value)) return &(*path)->components();
+  return nullptr;
+}
+
 Value value_of(Fact fact, const Question& question) {
   if (question.withheld.test(static_cast<std::size_t>(fact))) return {};
   const auto& sandbox = question.request.sandbox;

@@ -76,5 +76,7 @@ struct Later {};
 using Value = std::variant<std::monostate, Later, std::int64_t, std::string_view, const HostPath*,
                            const GuestPath*, const std::set<std::string, std::less<>>*>;
 Value value_of(Fact, const Question&);
+// The names a path is made of; null for every other value.
+const std::vector<std::string>* names_of(const Value&);
 
 }  // namespace policy

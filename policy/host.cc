@@ -13,8 +13,6 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 
-tl::unexpected<Error> refuse(WebFault fault) { return tl::unexpected<Error>(error_of(fault)); }
-
 std::optional<WebFault> judge_bytes(std::string_view text) {
   const auto byte = [](char c) { return static_cast<unsigned char>(c); };
   if (std::any_of(text.begin(), text.end(), [&](char c) { return byte(c) < 0x20 || c == 0x7F; }))

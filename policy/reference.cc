@@ -73,8 +73,7 @@ struct Named {
 constexpr std::array<Named, 3> kEffects{{
     {"allow",
      "may carry `clamp: { timeout, by }`, which lowers a number instead of refusing; like each rule, "
-     "`shadow: "
-     "true`, with which it is tried and not enforced"},
+     "`shadow: true`, with which it is tried and not enforced"},
     {"ask", "a person must agree; may carry `who`, `within` and `clamp`"},
     {"deny", "may carry `why` and `hint`, which are told to whoever is refused"},
 }};
@@ -87,8 +86,7 @@ std::string_view meaning(Meter meter) {
       return "how old one may become, like `2h`";
     case Meter::calls:
       return "tool calls in a time, like `300/1m`, at once no more than `burst` if it says so; per everyone, "
-             "subject, "
-             "session or sandbox";
+             "subject, session or sandbox";
     case Meter::jobs:
       return "background commands that run in one sandbox";
     case Meter::copy_bytes:

@@ -144,14 +144,6 @@ std::optional<std::string_view> word_of(const Handle& handle, const Question& qu
   return std::nullopt;
 }
 
-// The components of a path, when it is known.
-const std::vector<std::string>* path_of(const Handle& handle, const Question& question) {
-  const auto value = value_of(handle.fact, question);
-  if (const auto* path = std::get_if<const HostPath*>(&value)) return &(*path)->components();
-  if (const auto* path = std::get_if<const GuestPath*>(&value)) return &(*path)->components();
-  return nullptr;
-}
-
 }  // namespace
 
 RuleIndex::RuleIndex(std::span<const Rule> rules, std::span<const std::uint32_t> members) {
@@ -198,7 +190,7 @@ void RuleIndex::candidates(const Question& question, Search& search) const {
   found.assign(always_.begin(), always_.end());
   for (const auto& shelf : shelves_) {
     if (shelf.handle.of == Handle::Of::path) {
-      if (const auto* path = path_of(shelf.handle, question)) {
+      if (const auto* path = names_of(value_of(shelf.handle.fact, question))) {
         shelf.patterns.find(*path, search.walk, found);
         continue;
       }

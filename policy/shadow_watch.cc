@@ -41,7 +41,7 @@ std::optional<Request> ShadowWatch::as_asked(const Request& request) const noexc
   }
 }
 
-std::optional<ShadowVerdict> ShadowWatch::watch(const std::optional<Request>& asked, const Request& judged,
+std::optional<ShadowVerdict> ShadowWatch::watch(std::optional<Request> asked, const Request& judged,
                                                 const Facts& settings, const Judgement& judgement) noexcept {
   // What is built in decides before any rule is asked.
   const bool by_rules = !judgement.rule.id.starts_with("builtin:");
@@ -56,8 +56,7 @@ std::optional<ShadowVerdict> ShadowWatch::watch(const std::optional<Request>& as
   }
   if (!candidate_ || !asked) return std::nullopt;
   try {
-    auto request = *asked;
-    const auto says = candidate_->judge(request, settings);
+    const auto says = candidate_->judge(*asked, settings);
     ++counts_.evaluated;
     counts_.matched += says.matched.empty() ? 0 : 1;
     if (says.effect == judgement.effect) return std::nullopt;

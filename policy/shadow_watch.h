@@ -32,7 +32,7 @@ class ShadowWatch final {
   // What the candidate will be asked, as the program in force may lower numbers in it; nothing without one.
   std::optional<Request> as_asked(const Request&) const noexcept;
   // After the program in force has judged. What the candidate says, where its effect is another.
-  std::optional<ShadowVerdict> watch(const std::optional<Request>& asked, const Request& judged,
+  std::optional<ShadowVerdict> watch(std::optional<Request> asked, const Request& judged,
                                      const Facts& settings, const Judgement&) noexcept;
 
   struct Counts {

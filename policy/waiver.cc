@@ -5,6 +5,18 @@
 
 namespace policy {
 
+std::string_view spelling(WaiverState state) {
+  switch (state) {
+    case WaiverState::good:
+      return "good";
+    case WaiverState::ends_soon:
+      return "ends soon";
+    case WaiverState::ended:
+      break;
+  }
+  return "ended";
+}
+
 WaiverState state_of(const WaiverTerms& waiver, std::chrono::sys_days today) {
   if (today > waiver.until) return WaiverState::ended;
   return waiver.until - today <= kWaiverWarning ? WaiverState::ends_soon : WaiverState::good;

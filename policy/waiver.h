@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/decision.h"
@@ -22,6 +23,7 @@ struct WaiverTerms {
 // A warning ahead of the end. `ended`: the day is over.
 enum class WaiverState { good, ends_soon, ended };
 inline constexpr std::chrono::days kWaiverWarning{14};
+std::string_view spelling(WaiverState);
 WaiverState state_of(const WaiverTerms&, std::chrono::sys_days today);
 
 // What is to be told of waivers on a day: one that has ended is an error, one that ends soon a warning.

@@ -99,4 +99,6 @@ Error error_of(WebFault fault) {
   return {std::string(text.code), std::string(text.message)};
 }
 
+tl::unexpected<Error> refuse(WebFault fault) { return tl::unexpected<Error>(error_of(fault)); }
+
 }  // namespace policy

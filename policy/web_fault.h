@@ -43,5 +43,6 @@ enum class WebFault {
 std::string_view code_of(WebFault);  // `ambiguous-ipv4`
 // The code, and a message that says what to write instead. It never repeats what was sent.
 Error error_of(WebFault);
+tl::unexpected<Error> refuse(WebFault);
 
 }  // namespace policy

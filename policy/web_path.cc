@@ -58,11 +58,11 @@ bool is_ambiguous(std::string_view decoded) {
 Result<std::vector<std::string>> path_segments(std::string_view path) {
   std::vector<std::string> segments;
   path = path.substr(0, path.find('?'));
-  if (!path.starts_with('/')) return tl::unexpected(error_of(WebFault::no_path));
+  if (!path.starts_with('/')) return refuse(WebFault::no_path);
   for (path.remove_prefix(1); !path.empty();) {
     const auto segment = path.substr(0, path.find('/'));
     auto decoded = decode(segment);
-    if (!decoded || is_ambiguous(*decoded)) return tl::unexpected(error_of(WebFault::ambiguous_path));
+    if (!decoded || is_ambiguous(*decoded)) return refuse(WebFault::ambiguous_path);
     segments.push_back(std::move(*decoded));
     path.remove_prefix(std::min(path.size(), segment.size() + 1));
   }

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::uint16_t kHttp = 80, kHttps = 443;
 
-tl::unexpected<Error> refuse(WebFault fault) { return tl::unexpected<Error>(error_of(fault)); }
-
 bool holds(std::string_view text, std::string_view any_of) {
   return text.find_first_of(any_of) != std::string_view::npos;
 }

@@ -47,6 +47,15 @@ nlohmann::ordered_json answer_to(const JsonLine& line) {
   return out;
 }
 
+std::string refusal_of(const JsonLine& line, const char* key, std::string_view verdict, std::string_view code,
+                       std::string_view reason) {
+  auto out = answer_to(line);
+  out[key] = verdict;
+  out["code"] = code;
+  out["reason"] = reason;
+  return line_of(out);
+}
+
 std::string line_of(const nlohmann::ordered_json& answer) {
   return answer.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }

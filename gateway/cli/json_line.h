@@ -35,6 +35,9 @@ policy::Result<void> only_keys(const nlohmann::json& object, std::string_view wh
 
 // An answer with its `id`, to be filled.
 nlohmann::ordered_json answer_to(const JsonLine&);
+// An answer that refuses: `key` says so in the words of the command.
+std::string refusal_of(const JsonLine&, const char* key, std::string_view verdict, std::string_view code,
+                       std::string_view reason);
 // One line without its end, in ASCII: the answers to hostile questions end up on terminals too.
 std::string line_of(const nlohmann::ordered_json& answer);
 // What a line longer than kMaxRequestLine is told.

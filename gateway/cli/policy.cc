@@ -104,7 +104,7 @@ std::optional<policy::yaml::Node> read_words(const Words& words, const policy::R
   return map;
 }
 
-std::chrono::sys_days today() { return std::chrono::floor<std::chrono::days>(policy::SystemClock().wall()); }
+std::chrono::sys_days today() { return policy::today(policy::SystemClock()); }
 
 // Questions of a command line are of today unless they say another day.
 void assume_today(policy::yaml::Node& map) {

@@ -200,11 +200,7 @@ class Line {
 };
 
 std::string refused(const JsonLine& line, std::string_view code, std::string_view reason) {
-  auto out = answer_to(line);
-  out["effect"] = "deny";
-  out["code"] = code;
-  out["reason"] = reason;
-  return line_of(out);
+  return refusal_of(line, "effect", "deny", code, reason);
 }
 
 std::string judged(const JsonLine& line, const policy::Judgement& judgement) {

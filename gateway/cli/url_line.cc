@@ -73,11 +73,7 @@ Result<Stated> read(const json& object) {
 }
 
 std::string refused(const JsonLine& line, std::string_view code, std::string_view reason) {
-  auto out = answer_to(line);
-  out["verdict"] = "refuse";
-  out["code"] = code;
-  out["reason"] = reason;
-  return line_of(out);
+  return refusal_of(line, "verdict", "refuse", code, reason);
 }
 
 std::string address_of(const policy::Host& host) {

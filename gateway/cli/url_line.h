@@ -7,10 +7,9 @@
 namespace gateway::cli {
 
 // `line`: `{"id","method","target","host":[…]}` as a proxy is sent it, or `{"id","url"}` as a person writes
-// it;
-// `"context":"path-rule"` when a rule judges paths of the host. The answer is one line of JSON without its
-// end: `normalise` with `target` and what its address says (`allow`, `refuse: CODE`, or `dns` for a name), or
-// `refuse` with `code` and `reason`. Nothing is looked up. A malformed line is refused with
+// it; `"context":"path-rule"` when a rule judges paths of the host. The answer is one line of JSON without
+// its end: `normalise` with `target` and what its address says (`allow`, `refuse: CODE`, or `dns` for a
+// name), or `refuse` with `code` and `reason`. Nothing is looked up. A malformed line is refused with
 // `request.invalid`. Never throws.
 std::string answer_url(std::string_view line);
 

@@ -164,8 +164,7 @@ const Field kFields[] = {
      [](Settings& s, Text t) { return policies_into(s.policies, t); }},
     {"shadow_policy", "", "list", "none",
      "Policy files and folders, as in `policy`, that are tried out beside it: what they would decide "
-     "otherwise "
-     "is recorded and counted (`sallyport policy status`), and never enforced.",
+     "otherwise is recorded and counted (`sallyport policy status`), and never enforced.",
      [](Settings& s, Text t) { return policies_into(s.shadow_policies, t); }},
     {"max_sandboxes", "MAX_SANDBOXES", "count", "3",
      "How many sandboxes may exist at once, those being made included.",

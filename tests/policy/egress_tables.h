@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "policy/utf8.h"
+#include "tests/policy/tables.h"
 
 // The tables of tests/data/egress/.
 namespace policy {
@@ -21,15 +22,7 @@ inline std::vector<std::vector<std::string>> egress_rows(const std::string& file
       named = true;
       continue;
     }
-    std::vector<std::string> fields(1);
-    for (const char c : line) {
-      if (c == '\t') {
-        fields.emplace_back();
-      } else {
-        fields.back() += c;
-      }
-    }
-    rows.push_back(std::move(fields));
+    rows.push_back(fields_of(line));
   }
   return rows;
 }

@@ -8,6 +8,7 @@
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_inventory.h"
 #include "tests/fakes/fake_sink.h"
+#include "tests/policy/judgements.h"
 #include "tests/policy/questions.h"
 
 namespace policy {
@@ -43,19 +44,6 @@ class Prover final : public Enforcer {
     proofs.put(std::make_unique<OpenHandle>(7));
     return std::nullopt;
   }
-};
-
-class BrokenProgram final : public Program {
- public:
-  Judgement judge(Request&, const Facts&) const override { throw std::runtime_error("broken"); }
-  bool may_be_allowed(const Subject&, std::size_t) const override { return true; }
-  bool is_one_of(const Subject&, std::string_view) const override { return false; }
-  std::span<const Limit> limits() const override { return {}; }
-  Sha256 digest() const override { return {}; }
-  const std::string& name() const override { return name_; }
-
- private:
-  std::string name_ = "broken";
 };
 
 constexpr std::string_view kPolicy = R"(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policy/path_rules.h"
+#include "tests/policy/tables.h"
 
 namespace policy {
 namespace {
@@ -31,18 +32,6 @@ std::string unescape(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> fields(1);
-  for (const char c : line) {
-    if (c == '\t') {
-      fields.emplace_back();
-    } else {
-      fields.back() += c;
-    }
-  }
-  return fields;
-}
-
 std::string code_for(const std::string& path_class) {
   for (int i = 0; i <= static_cast<int>(PathFault::confusable); ++i) {
     const auto fault = static_cast<PathFault>(i);
@@ -62,7 +51,7 @@ TEST(HostPath, JudgesEveryPathOfTheTableAsGiven) {
   int rows = 0;
   for (std::string line; std::getline(table, line);) {
     if (line.empty() || line.front() == '#') continue;
-    const auto field = split(line);
+    const auto field = fields_of(line);
     ASSERT_GE(field.size(), 8U) << line;
     SCOPED_TRACE(line);
     const auto rules = field[1] == "windows" ? NameRules::windows : NameRules::posix;

@@ -10,6 +10,7 @@
 #include "policy/builtin.h"
 #include "policy/rule_program.h"
 #include "tests/policy/dice.h"
+#include "tests/policy/judgements.h"
 #include "tests/policy/questions.h"
 
 namespace policy {
@@ -254,15 +255,7 @@ TEST(PolicyIndex, JudgesAsIfEveryRuleWereAsked) {
       Clamp clamp, expected_clamp;
       const auto expected = by_hand(program, tiers, asked, expected_clamp);
       const auto says = program.judge(asked.question(), clamp);
-      ASSERT_EQ(says.effect, expected.effect) << says.reason << " / " << expected.reason;
-      ASSERT_EQ(says.code, expected.code);
-      ASSERT_EQ(says.rule, expected.rule);
-      ASSERT_EQ(says.matched, expected.matched);
-      ASSERT_EQ(says.unknown, expected.unknown);
-      ASSERT_EQ(says.reason, expected.reason);
-      ASSERT_EQ(says.hint, expected.hint);
-      ASSERT_EQ(says.ask_who, expected.ask_who);
-      ASSERT_EQ(says.ask_within, expected.ask_within);
+      ASSERT_NO_FATAL_FAILURE(expect_same(says, expected));
       ASSERT_EQ(clamp.timeout, expected_clamp.timeout);
       ASSERT_EQ(clamp.by, expected_clamp.by);
       codes.insert(says.code);

@@ -12,6 +12,7 @@
 #include "tests/fakes/fake_inventory.h"
 #include "tests/fakes/fake_sink.h"
 #include "tests/policy/dice.h"
+#include "tests/policy/judgements.h"
 #include "tests/policy/questions.h"
 
 namespace policy {
@@ -118,19 +119,6 @@ TEST(ShadowRules, LowerNothing) {
   EXPECT_EQ(std::get<policy::Run>(request.what).timeout, 10s);
 }
 
-void same(const Judgement& a, const Judgement& b) {
-  ASSERT_EQ(a.effect, b.effect);
-  ASSERT_EQ(a.code, b.code);
-  ASSERT_EQ(a.rule.id, b.rule.id);
-  ASSERT_EQ(a.rule.tier, b.rule.tier);
-  ASSERT_EQ(a.reason, b.reason);
-  ASSERT_EQ(a.hint, b.hint);
-  ASSERT_EQ(a.matched, b.matched);
-  ASSERT_EQ(a.unknown, b.unknown);
-  ASSERT_EQ(a.ask_who, b.ask_who);
-  ASSERT_EQ(a.ask_within, b.ask_within);
-}
-
 std::string random_rule(Dice& dice, const std::string& id) {
   const auto effect = dice.one<std::string>({"allow", "allow", "ask", "deny"});
   auto text = "  " + id + ": { " + effect + ": " + dice.one<std::string>({"create", "run", "[create, run]"});
@@ -163,7 +151,7 @@ TEST(ShadowProperty, AddingThemChangesNothingButWhatIsToldOfThem) {
       const Action what = dice.chance(50) ? Action(Create{}) : Action(policy::Run{box(), "x", 10s});
       auto a = ask(what, who), b = ask(what, who);
       const auto one = plain->judge(a, settings), other = with->judge(b, settings);
-      ASSERT_NO_FATAL_FAILURE(same(one, other));
+      ASSERT_NO_FATAL_FAILURE(expect_same(one, other));
       ASSERT_EQ(describe(a.what, ""), describe(b.what, ""));
       ASSERT_TRUE(one.shadow.empty());
       for (std::size_t act = 0; act < std::variant_size_v<Action>; ++act)
@@ -252,19 +240,6 @@ TEST_F(Watched, APolicyIsAskedWhatWasAskedAndToldOfOnlyWhereItsEffectIsAnother) 
   EXPECT_EQ(watch_.candidate_counts().evaluated, 0U);
 }
 
-class Breaks final : public Program {
- public:
-  Judgement judge(Request&, const Facts&) const override { throw std::runtime_error("broken"); }
-  bool may_be_allowed(const Subject&, std::size_t) const override { throw std::runtime_error("broken"); }
-  bool is_one_of(const Subject&, std::string_view) const override { return false; }
-  std::span<const Limit> limits() const override { return {}; }
-  Sha256 digest() const override { return {}; }
-  const std::string& name() const override { return name_; }
-
- private:
-  std::string name_ = "broken";
-};
-
 TEST_F(Watched, APolicyNeverChangesADecision) {
   Dice dice(22);
   int differed = 0;
@@ -277,7 +252,7 @@ TEST_F(Watched, APolicyNeverChangesADecision) {
     const auto rules = program(mine);
     const auto alone = engine(rules, nullptr), watched = engine(rules, &watch_);
     watch_.try_out(program(theirs));
-    if (dice.chance(10)) watch_.try_out(std::make_shared<Breaks>());
+    if (dice.chance(10)) watch_.try_out(std::make_shared<BrokenProgram>());
     for (const auto network : {Network::none, Network::nat}) {
       const auto a = decide(*alone, network), b = decide(*watched, network);
       ASSERT_EQ(a.effect, b.effect);
