@@ -100,6 +100,17 @@ void decision(const policy::Decision& d, CleanWriter& writer, std::string& out) 
     member("hint", out);
     writer.value(policy::Json(d.hint), kSentence);
   }
+  if (!d.labels.empty()) {
+    member("labels", out);
+    out.push_back('[');
+    const std::size_t first = out.size(), end = first + kList;
+    for (const auto& [label, tier] : d.labels) {
+      if (out.size() >= end) break;
+      if (out.size() > first) out.push_back(',');
+      name(label, out);
+    }
+    out.push_back(']');
+  }
   member("pol", out);
   policy::canonical_string("sha256:" + d.policy.hex(), out);
   name_member("rule", d.rule.id, out);
@@ -178,6 +189,8 @@ std::string_view act_of(const policy::Action& action) {
     std::string_view operator()(const policy::Click&) const { return "input.click"; }
     std::string_view operator()(const policy::TypeText&) const { return "input.type"; }
     std::string_view operator()(const policy::PressKey&) const { return "input.key"; }
+    std::string_view operator()(const policy::Fetch&) const { return "web.fetch"; }
+    std::string_view operator()(const policy::Tunnel&) const { return "web.tunnel"; }
     std::string_view operator()(const policy::Extend&) const { return "sandbox.extend"; }
     std::string_view operator()(const policy::Destroy&) const { return "sandbox.destroy"; }
     std::string_view operator()(const policy::Approve&) const { return "approval.answer"; }

@@ -7,6 +7,7 @@
 #include "enforcers/input_gate.h"
 #include "enforcers/path_jail/jails.h"
 #include "enforcers/vmrun_allowlist.h"
+#include "enforcers/web_gate.h"
 #include "policy/clock.h"
 #include "policy/enforcer.h"
 #include "policy/inventory.h"

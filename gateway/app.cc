@@ -135,6 +135,7 @@ struct App::Parts {
     if (next->problems.empty()) {
       next->machines = vmware::open_machines(executor, setup.machine, clock);
       parts.inventory = next->machines.get();
+      parts.labels = next->machines.get();
       parts.enforcers = enforcers::builtin({.transfers = next->transfers,
                                             .vmrun = shapes_of(setup.machine),
                                             .remote_input = settings.remote_input == Switch::on

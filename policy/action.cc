@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "policy/web_pattern.h"
+
 namespace policy {
 namespace {
 
@@ -111,6 +113,20 @@ struct Describe {
   Json operator()(const PressKey& a) const {
     return Json(Json::Object{{"sandbox", Json(a.sandbox.text())},
                              {"keys", types_a_character(a.keys) ? withheld(a.keys, key) : Json(a.keys)}});
+  }
+  Json operator()(const Fetch& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())},
+                             {"method", Json(a.method)},
+                             {"scheme", Json(spelling(a.target.scheme))},
+                             {"host", Json(a.target.host.text())},
+                             {"port", Json(std::int64_t{a.target.port})},
+                             {"path", Json(a.target.path)}});
+  }
+  Json operator()(const Tunnel& a) const {
+    return Json(Json::Object{{"sandbox", Json(a.sandbox.text())},
+                             {"host", Json(a.host.text())},
+                             {"port", Json(std::int64_t{a.port})},
+                             {"inspected", Json(a.sight == Tunnel::Sight::inspected)}});
   }
   Json operator()(const Extend& a) const {
     return Json(Json::Object{{"sandbox", Json(a.sandbox.text())}, {"by_s", seconds(a.by)}});
@@ -238,6 +254,17 @@ const SandboxId* sandbox_of(const Action& action) {
         }
       },
       action);
+}
+
+Fetch fetch_of(SandboxId sandbox, std::string method, WebTarget target) {
+  auto url = target.text();
+  auto labels = labels_of(target.host);
+  return {std::move(sandbox), std::move(method), std::move(target), std::move(url), std::move(labels), {}};
+}
+
+Tunnel tunnel_of(SandboxId sandbox, Host host, std::uint16_t port, Tunnel::Sight sight) {
+  auto labels = labels_of(host);
+  return {std::move(sandbox), std::move(host), port, sight, std::move(labels), {}};
 }
 
 Json describe(const Action& action, std::string_view text_key) {

@@ -12,6 +12,7 @@
 #include "policy/ids.h"
 #include "policy/json.h"
 #include "policy/path.h"
+#include "policy/web_target.h"
 
 // Each thing that can happen, as a plain struct. Policy speaks of these and never of MCP tools: tools, the
 // command line and whatever comes later map onto them, so a rule never changes its meaning.
@@ -128,6 +129,33 @@ struct Extend {
   std::chrono::seconds by{};
 };
 
+// A web request whose request line is seen: plain http, or https that ends in the proxy. Judged by the rules
+// of `web:`.
+struct Fetch {
+  static constexpr std::string_view kName = "fetch";
+  SandboxId sandbox;
+  std::string method;
+  WebTarget target;
+  std::string url;                  // the target as text
+  std::vector<std::string> labels;  // of target.host, the top level first; an address is one label
+  std::vector<Address> addresses;   // that the host stands for; none: not looked up yet
+};
+Fetch fetch_of(SandboxId, std::string method, WebTarget);
+
+// A connection that CONNECT asks for. `inspected`: TLS ends in the proxy and each request inside is a Fetch;
+// otherwise nobody sees what is asked inside.
+struct Tunnel {
+  static constexpr std::string_view kName = "tunnel";
+  enum class Sight { inspected, opaque };
+  SandboxId sandbox;
+  Host host;
+  std::uint16_t port = 443;
+  Sight sight = Sight::opaque;
+  std::vector<std::string> labels;  // as Fetch has them
+  std::vector<Address> addresses;   // likewise
+};
+Tunnel tunnel_of(SandboxId, Host, std::uint16_t port, Tunnel::Sight);
+
 enum class DestroyCause { asked, expired, orphaned, rolled_back, kill_switch, shutdown, withdrawn };
 
 struct Destroy {
@@ -186,9 +214,9 @@ struct Vmrun {
       sandbox;  // the clone it serves; empty for `list` and for commands on the base alone
 };
 
-using Action =
-    std::variant<Create, List, Run, Start, Check, Stop, CopyIn, FetchOut, PublishOut, Screenshot, Click,
-                 TypeText, PressKey, Extend, Destroy, KillSwitch, Approve, BuildImage, RemoveImage, Vmrun>;
+using Action = std::variant<Create, List, Run, Start, Check, Stop, CopyIn, FetchOut, PublishOut, Screenshot,
+                            Click, TypeText, PressKey, Extend, Destroy, KillSwitch, Approve, BuildImage,
+                            RemoveImage, Vmrun, Fetch, Tunnel>;
 
 // The spellings used in policies, tools and the log.
 std::string_view spelling(Network);

@@ -69,11 +69,7 @@ class Dissection {
     Places places;
     for (const auto* file : part.files) {
       auto parsed = compile_sections(file->root, part.scope, settings_, places, into(*file));
-      const auto* written = file->root.find("actions");
-      for (auto& rule : parsed.rules) {
-        const auto* entry = written->value.find(rule.rule.ref.id);
-        part.rules.push_back({file, std::move(rule), entry});
-      }
+      for (auto& rule : parsed.rules) part.rules.push_back({file, std::move(rule)});
       std::move(parsed.refusals.begin(), parsed.refusals.end(), std::back_inserter(part.refusals));
       std::move(parsed.limits.begin(), parsed.limits.end(), std::back_inserter(part.limits));
     }

@@ -23,7 +23,6 @@ struct Anatomy {
   struct PlacedRule {
     const File* file = nullptr;
     ParsedRule parsed;
-    const yaml::Entry* entry = nullptr;  // as it is written
   };
   struct Part {
     Scope scope;

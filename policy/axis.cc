@@ -21,7 +21,9 @@ bool among(const std::vector<T>& values, const V& value) {
 struct Meets {
   const AxisValue& value;
 
-  bool operator()(std::monostate) const { return std::get<bool>(value); }
+  bool operator()(const SetBy& by) const {
+    return std::get<std::int64_t>(value) <= static_cast<std::int64_t>(by.lowest);
+  }
   bool operator()(const std::vector<Transport>* of) const {
     const auto& text = std::get<std::string>(value);
     return std::any_of(of->begin(), of->end(), [&](Transport one) { return policy::spelling(one) == text; });
@@ -53,9 +55,8 @@ struct Meets {
 struct Trials {
   std::vector<AxisValue>& values;
 
-  void operator()(std::monostate) const {
-    values.emplace_back(false);
-    values.emplace_back(true);
+  void operator()(const SetBy&) const {
+    for (auto tier = static_cast<std::int64_t>(kTierCount); tier >= 0; --tier) values.emplace_back(tier);
   }
   void operator()(const std::vector<Transport>*) const {
     for (const auto one : {Transport::stdio, Transport::http, Transport::cli, Transport::system})
@@ -256,9 +257,12 @@ std::optional<AxisValue> value_at(const Axis& axis, const Question& question) {
       return known(who.client_name);
     case Axis::Of::uid:
       return who.uid ? std::optional<AxisValue>(std::int64_t{*who.uid}) : std::nullopt;
-    case Axis::Of::label:
+    case Axis::Of::label: {
       if (!question.request.sandbox) return std::nullopt;
-      return question.request.sandbox->labels.contains(axis.name);
+      const auto& labels = question.request.sandbox->labels;
+      const auto at = labels.find(axis.name);
+      return at == labels.end() ? static_cast<std::int64_t>(kTierCount) : static_cast<std::int64_t>(at->second);
+    }
     case Axis::Of::setting: {
       const auto at = question.settings.find(axis.name);
       if (at == question.settings.end()) return std::nullopt;

@@ -25,17 +25,23 @@ struct Axis {
 // As rules spell it: `host_path`, `settings.web`, `for`.
 std::string spelling(const Axis&);
 
-// A value on an axis. Of a label: whether it is there. Of a path: its names.
+// A value on an axis. Of a label: the tier that set it, as a number, or kTierCount when it is not there. Of a
+// path: its names.
 using AxisValue = std::variant<bool, std::int64_t, std::string, std::vector<std::string>>;
 
+// That a label was set by this tier or one above.
+struct SetBy {
+  Tier lowest = Tier::session;
+  bool operator==(const SetBy&) const = default;
+};
 // What is asked on one axis, or that it does not hold. Points into a condition.
 struct Asked {
   Axis axis;
   bool holds = true;
-  std::variant<std::monostate, const std::vector<Transport>*, const std::vector<std::string>*,
+  std::variant<SetBy, const std::vector<Transport>*, const std::vector<std::string>*,
                const std::vector<std::uint32_t>*, const WordIs*, const TextLike*, const NumberIs*,
                const PathLike*, const SettingIs*>
-      what = {};  // nothing: the label is there
+      what = {};
 
   Asked opposite() const {
     auto turned = *this;

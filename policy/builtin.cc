@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "policy/address_class.h"
+
 namespace policy {
 namespace {
 
@@ -117,6 +119,43 @@ std::span<const VmrunVerb> vmrun_needed_by(std::string_view action) {
     if (needs.action == action) return needs.verbs;
   }
   return {};
+}
+
+namespace {
+
+Judgement refused_address(std::string_view what, const AddressClass& address) {
+  auto judgement = speak(Effect::deny, "builtin:web-address", "web." + std::string(address.code));
+  judgement.reason = "`" + std::string(what) + "` is no public address (" + std::string(address.code) + ")";
+  judgement.hint = "only hosts of the internet can be reached";
+  return judgement;
+}
+
+}  // namespace
+
+Judgement refused_target(const Error& why) {
+  auto judgement = speak(Effect::deny, "builtin:web-target", "web." + why.code);
+  judgement.reason = why.message;
+  judgement.hint = "write the address of the page in full, in its usual form";
+  return judgement;
+}
+
+std::optional<Judgement> builtin_web(const Request& request) {
+  const auto* fetch = std::get_if<Fetch>(&request.what);
+  const auto* tunnel = std::get_if<Tunnel>(&request.what);
+  if (fetch == nullptr && tunnel == nullptr) return std::nullopt;
+  const auto& host = fetch != nullptr ? fetch->target.host : tunnel->host;
+  if (const auto name = refused_name_class(host)) {
+    auto judgement = speak(Effect::deny, "builtin:web-name", "web." + std::string(*name));
+    judgement.reason = "`" + host.text() + "` is no name of the internet (" + std::string(*name) + ")";
+    return judgement;
+  }
+  if (const auto* literal = host.address()) {
+    if (const auto refused = refused_class(*literal)) return refused_address(host.text(), *refused);
+  }
+  for (const auto& address : fetch != nullptr ? fetch->addresses : tunnel->addresses) {
+    if (const auto refused = refused_class(address)) return refused_address(address.text(), *refused);
+  }
+  return std::nullopt;
 }
 
 }  // namespace policy

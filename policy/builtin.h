@@ -10,7 +10,7 @@
 namespace policy {
 
 // The version of the compiled-in rules; part of every policy digest.
-inline constexpr std::string_view kBuiltinRules = "builtin/2";
+inline constexpr std::string_view kBuiltinRules = "builtin/3";
 
 // What the compiled-in tier grants whatever the files say, or even without a file: the subject `system` may
 // destroy sandboxes and use the vmrun commands that takes; `system` and a person at the command line may pull
@@ -20,6 +20,12 @@ std::optional<Judgement> builtin_grant(const Request&);
 // What the compiled-in tier says of a vmrun command: the sandboxes' own machines may be used in every way a
 // sandbox needs, and without a sandbox (the base) only reading is allowed. Files can only narrow it.
 Judgement builtin_vmrun(const Vmrun&);
+
+// What the compiled-in tier refuses of the web whatever the files say: names and addresses that lead to the
+// host, to its networks or nowhere. Code: `web.` and the class, as `web.loopback`.
+std::optional<Judgement> builtin_web(const Request&);
+// The same for a target that cannot be read: `why` is what the reader says.
+Judgement refused_target(const Error& why);
 
 // Every vmrun command there is here.
 std::vector<VmrunVerb> vmrun_verbs();

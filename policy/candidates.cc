@@ -6,6 +6,7 @@
 
 #include "policy/stated_words.h"
 #include "policy/units.h"
+#include "policy/web_pattern.h"
 #include "policy/yaml_flow.h"
 
 namespace policy {
@@ -106,8 +107,30 @@ class Collector {
       });
     }
   }
+  void operator()(const TextMatches& texts) { text(info_of(texts.fact), "other"); }
+  void operator()(const AddressIn& in) {
+    const auto& info = info_of(in.fact);
+    for (const auto& block : in.blocks) text(info, block.first().text());
+    text(info, "203.0.113.1");
+  }
   void operator()(const PathLike& like) {
     const auto& info = info_of(like.fact);
+    if (info.kind == FactKind::host) {
+      for (const auto& pattern : like.patterns) {
+        auto host = spell_host(pattern);
+        if (host.starts_with("*.")) host.replace(0, 1, "x");
+        text(info, host == "any" ? "x.example" : host);
+      }
+      text(info, "other.example");
+      return;
+    }
+    if (info.kind == FactKind::url_path) {
+      for (const auto& pattern : like.patterns) {
+        for (const auto& one : path_instances(pattern.text())) text(info, "/" + one);
+      }
+      text(info, "/other");
+      return;
+    }
     const bool guest = info.kind == FactKind::guest_path;
     for (const auto& pattern : like.patterns) {
       for (const auto& one : path_instances(pattern.text())) text(info, guest ? "/" + one : one);
@@ -175,12 +198,18 @@ Pools pools_for(const ActionWord& action, const std::vector<const Anatomy*>& pol
     if (info.fact == Fact::command || info.fact == Fact::keys || info.fact == Fact::name)
       collect.text(info, "x");
     if (info.fact == Fact::host_path) collect.text(info, "x");
+    if (info.fact == Fact::host) collect.text(info, "x.example");
     if (info.fact == Fact::guest_path) collect.text(info, "/x");
     if (info.fact == Fact::by) collect.add(std::string(info.name), bare("1m"));
   }
   std::erase_if(pools, [&](const auto& pool) {
     const auto* info = fact_named(pool.first);
-    return info != nullptr && (info->actions & action.actions).none();
+    if (info == nullptr) return false;
+    // Whether it is looked into follows from the request.
+    const bool unseen =
+        action.name == Tunnel::kName &&
+        (info->fact == Fact::method || info->fact == Fact::path || info->fact == Fact::scheme);
+    return info->fact == Fact::tls || unseen || (info->actions & action.actions).none();
   });
   return pools;
 }
@@ -198,13 +227,15 @@ std::vector<yaml::Node> stated_in(const Anatomy& anatomy) {
     if (const auto* tests = file.root.find("tests")) {
       for (const auto& test : tests->value.items) take(test);
     }
-    const auto* actions = file.root.find("actions");
-    if (actions == nullptr) continue;
-    for (const auto& rule : actions->value.entries) {
-      const auto* examples = rule.value.find("examples");
-      if (examples == nullptr) continue;
-      for (const auto& side : examples->value.entries) {
-        for (const auto& example : side.value.items) take(example);
+    for (const auto* name : {"actions", "input", "web"}) {
+      const auto* section = file.root.find(name);
+      if (section == nullptr) continue;
+      for (const auto& rule : section->value.entries) {
+        const auto* examples = rule.value.find("examples");
+        if (examples == nullptr) continue;
+        for (const auto& side : examples->value.entries) {
+          for (const auto& example : side.value.items) take(example);
+        }
       }
     }
   }

@@ -75,7 +75,7 @@ bool rests_on(const Box& box, const Axis& axis) {
 class Checks {
  public:
   explicit Checks(const RuleProgram& program) : program_(program), without_use_(program.rules().size()) {
-    for (std::size_t i = 0; i < later_.size(); ++i) later_[i] = later_facts(i);
+    for (std::size_t i = 0; i < unseen_.size(); ++i) unseen_[i] = unseen_facts(i);
   }
 
   std::vector<Diagnostic> run() {
@@ -98,10 +98,10 @@ class Checks {
   std::size_t index_of(const Rule& rule) const {
     return static_cast<std::size_t>(&rule - program_.rules().data());
   }
-  // What `rule` is about in one action. Kept where nothing of it comes later.
+  // What `rule` is about in one action. Kept where all of it is seen at once.
   Region region(const Rule& rule, std::size_t action) {
-    if (later_[action].none()) return regions_[index_of(rule)];
-    return region_of(rule, later_[action], steps_);
+    if (unseen_[action].later.none() && unseen_[action].hidden.none()) return regions_[index_of(rule)];
+    return region_of(rule, unseen_[action], steps_);
   }
 
   void warn(std::string code, const Rule& rule, std::string message) {
@@ -123,7 +123,7 @@ class Checks {
 
   bool never_matches(const Rule& rule) {
     std::vector<std::string> axes;
-    for (std::size_t action = 0; action < later_.size(); ++action) {
+    for (std::size_t action = 0; action < unseen_.size(); ++action) {
       if (!rule.actions.test(action)) continue;
       const auto here = region(rule, action);
       if (here.given_up || !here.boxes.empty()) return false;
@@ -223,7 +223,7 @@ class Checks {
   template <class Counts>
   bool covered(const Rule& rule, Counts counts, Rules& by, std::string& example) {
     bool any = false;
-    for (std::size_t action = 0; action < later_.size(); ++action) {
+    for (std::size_t action = 0; action < unseen_.size(); ++action) {
       if (!rule.actions.test(action)) continue;
       if (!certain(rule, action)) return false;
       if (cover(rule, action, counts, by, example) != Covered::yes) return false;
@@ -239,7 +239,7 @@ class Checks {
 
   bool is_overruled(const Rule& rule) {
     if (rule.effect == Effect::deny) return false;
-    const bool lowers = rule.clamp.timeout || rule.clamp.by;
+    const bool lowers = rule.clamp.timeout || rule.clamp.by || !rule.labels.empty();
     Rules by;
     std::string example;
     const auto counts = [&](const Rule& other) {
@@ -277,7 +277,7 @@ class Checks {
     };
     return told(rule.why, other.why) && told(rule.hint, other.hint) && rule.ask_who == other.ask_who &&
            rule.ask_within == other.ask_within && rule.clamp.timeout == other.clamp.timeout &&
-           rule.clamp.by == other.clamp.by;
+           rule.clamp.by == other.clamp.by && rule.labels == other.labels;
   }
 
   // Whether some tier above is silent on all that the rule allows.
@@ -285,7 +285,7 @@ class Checks {
     if (rule.effect != Effect::allow) return false;
     const TierStance* tier = nullptr;
     std::string example;
-    for (std::size_t action = 0; action < later_.size(); ++action) {
+    for (std::size_t action = 0; action < unseen_.size(); ++action) {
       if (!rule.actions.test(action)) continue;
       const auto own = region(rule, action);
       if (own.given_up || own.boxes.empty()) return false;
@@ -325,7 +325,7 @@ class Checks {
   }
 
   const RuleProgram& program_;
-  std::array<std::bitset<kFacts>, std::variant_size_v<Action>> later_;
+  std::array<Unseen, std::variant_size_v<Action>> unseen_;
   std::vector<Region> regions_;  // of each rule, as far as nothing comes later
   std::vector<bool> without_use_;
   Diagnostics found_;

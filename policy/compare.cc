@@ -16,8 +16,10 @@ using Key = std::tuple<Tier, std::string, std::string>;
 struct Section {
   std::string_view name, kind;
 };
-constexpr std::array<Section, 6> kSections{{
+constexpr std::array<Section, 8> kSections{{
     {"actions", "rule"},
+    {"input", "rule"},
+    {"web", "rule"},
     {"vmrun", "vmrun rule"},
     {"limits", "limit"},
     {"sets", "set"},

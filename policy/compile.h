@@ -11,14 +11,9 @@
 #include "policy/diagnostic.h"
 #include "policy/program.h"
 #include "policy/request.h"
+#include "policy/tier.h"
 
 namespace policy {
-
-// Whose rules they are. A tier only narrows what the tiers above it allow.
-enum class Tier { builtin, org, user, project, session };
-inline constexpr std::size_t kTierCount = 5;
-std::string_view spelling(Tier);
-std::optional<Tier> tier_from(std::string_view);
 
 // The text of one policy file. The caller reads files; the compiler sees text only. Several sources of one
 // tier are one set of rules.

@@ -13,10 +13,23 @@ using Kind = yaml::Node::Kind;
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<std::string_view, 24> kKeys{
-    "image",      "cpus",  "memory_mb", "disk_gb", "network", "command", "timeout", "host_path",
-    "guest_path", "bytes", "files",     "button",  "count",   "chars",   "keys",    "by",
-    "cause",      "name",  "for",       "sandbox", "when",    "not",     "any",     "all"};
+constexpr std::array<std::string_view, 37> kKeys{
+    "image",  "cpus",   "memory_mb", "disk_gb", "network", "command", "timeout", "host_path", "guest_path",
+    "bytes",  "files",  "button",    "count",   "chars",   "keys",    "by",      "cause",     "name",
+    "method", "scheme", "host",      "port",    "path",    "url",     "tls",     "address",   "hosts",
+    "ports",  "paths",  "cidrs",     "methods", "for",     "sandbox", "when",    "not",       "any",
+    "all"};
+
+// Rules of `web:` may name the plural, as sets do.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kPlurals{
+    {{"hosts", "host"}, {"ports", "port"}, {"paths", "path"}, {"cidrs", "address"}, {"methods", "method"}}};
+
+std::string_view singular(std::string_view key) {
+  for (const auto& [plural, fact] : kPlurals) {
+    if (plural == key) return fact;
+  }
+  return key;
+}
 
 class Compiler {
  public:
@@ -32,7 +45,7 @@ class Compiler {
     if (entry.key == "sandbox") return sandbox(entry.value);
     if (entry.key == "not") return negation(entry);
     if (entry.key == "any" || entry.key == "all") return group(entry);
-    const auto* info = fact_named(entry.key);
+    const auto* info = fact_of_key(entry.key);
     return info == nullptr ? std::nullopt : fact(*info, entry);
   }
 
@@ -156,6 +169,8 @@ class Compiler {
 }  // namespace
 
 std::span<const std::string_view> condition_keys() { return kKeys; }
+
+const FactInfo* fact_of_key(std::string_view key) { return fact_named(singular(key)); }
 
 Condition compile_conditions(const yaml::Node& map, const Ground& ground, std::string_view what,
                              const ReadInto& into) {

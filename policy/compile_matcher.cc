@@ -1,4 +1,5 @@
 #include "policy/compile_matcher.h"
+#include "policy/web_pattern.h"
 #include "policy/wording.h"
 
 #include <algorithm>
@@ -42,7 +43,12 @@ class FactCompiler {
       case FactKind::guest_path:
         return paths(info, entry.value, ground_);
       case FactKind::labels:
-        return labels(entry.value);
+        return labels(entry.value, ground_);
+      case FactKind::host:
+      case FactKind::url_path:
+        return parts(info, entry.value, ground_);
+      case FactKind::addresses:
+        return addresses(info, entry.value, ground_);
     }
     return std::nullopt;
   }
@@ -118,15 +124,18 @@ class FactCompiler {
   }
 
   std::optional<Condition> words(const FactInfo& info, const yaml::Node& node, const Ground& ground) const {
-    static constexpr std::array<std::string_view, 4> kWordKeys{"equals", "in", "not", "glob"};
+    static constexpr std::array<std::string_view, 6> kWordKeys{"equals", "in",  "not",
+                                                               "glob",   "re2", "re2_search"};
     if (node.kind != Kind::map) return word_list(info, node, false);
     const auto* entry = only_key(node, info.name, kWordKeys);
     if (entry == nullptr) return std::nullopt;
     if (entry->key == "not") return negated(info, entry->value, &FactCompiler::words, ground);
-    if (entry->key == "glob" && info.kind == FactKind::word) {
+    const bool pattern = entry->key == "glob" || entry->key.starts_with("re2");
+    if (pattern && info.kind == FactKind::word) {
       error("P0126", entry->at, quoted(info.name) + " has few values; list those you mean");
       return std::nullopt;
     }
+    if (entry->key.starts_with("re2")) return expressions(info, *entry, ground);
     return word_list(info, entry->value, entry->key == "glob");
   }
 
@@ -153,6 +162,30 @@ class FactCompiler {
     return Condition{WordIs{info.fact, std::move(all)}};
   }
 
+  // What is found anywhere matches more than its author sees, so it may only refuse.
+  std::optional<Condition> expressions(const FactInfo& info, const yaml::Entry& entry,
+                                       const Ground& ground) const {
+    const bool anywhere = entry.key == "re2_search";
+    if (anywhere && ground.widens()) {
+      error("P0126", entry.at, "`re2_search` can only deny or ask; `re2` matches the whole text");
+      return std::nullopt;
+    }
+    const auto values = list(entry.value, entry.key);
+    if (!values) return std::nullopt;
+    TextMatches texts{info.fact, {}};
+    const bool good = each(*values, NamedSet::Kind::re2, [&](std::string_view text, Position at) {
+      auto parsed = Regex::parse(text, anywhere ? Regex::Where::anywhere : Regex::Where::whole);
+      if (parsed) {
+        texts.patterns.push_back(std::move(*parsed));
+      } else {
+        error("P0122", at, parsed.error().message);
+      }
+      return parsed.has_value();
+    });
+    if (!good) return std::nullopt;
+    return Condition{std::move(texts)};
+  }
+
   std::optional<std::int64_t> amount(const FactInfo& info, const yaml::Node& node) const {
     if (info.kind == FactKind::size) {
       const auto size = read_size(node, quoted(info.name), into_);
@@ -165,8 +198,23 @@ class FactCompiler {
     return read_integer(node, 0, kMax, quoted(info.name), into_);
   }
 
+  std::optional<Condition> number_list(const FactInfo& info, const yaml::Node& node) const {
+    if (node.items.empty()) {
+      error("P0121", node.at, quoted(info.name) + " is empty and would match nothing");
+      return std::nullopt;
+    }
+    AnyOf any;
+    for (const auto& item : node.items) {
+      const auto value = amount(info, item);
+      if (!value) return std::nullopt;
+      any.parts.push_back(Condition{NumberIs{info.fact, value, value}});
+    }
+    return Condition{std::move(any)};
+  }
+
   std::optional<Condition> number(const FactInfo& info, const yaml::Node& node, const Ground& ground) const {
     static constexpr std::array<std::string_view, 4> kNumberKeys{"equals", "min", "max", "not"};
+    if (node.kind == Kind::list) return number_list(info, node);
     if (node.kind != Kind::map) {
       const auto value = amount(info, node);
       return value ? std::optional(Condition{NumberIs{info.fact, value, value}}) : std::nullopt;
@@ -272,9 +320,83 @@ class FactCompiler {
     return true;
   }
 
-  std::optional<Condition> labels(const yaml::Node& node) const {
+  // Every value of a list, those of sets included, by `take`; false when one is malformed.
+  template <class Take>
+  bool each(const std::vector<Listed>& values, NamedSet::Kind kind, Take take) const {
+    bool good = true;
+    for (const auto& value : values) {
+      if (!value.text.starts_with('$')) {
+        good = take(std::string_view(value.text), value.at) && good;
+        continue;
+      }
+      const auto* set = find_set(value.text, kind, *ground_.scope, value.at, into_);
+      if (set == nullptr) return false;
+      for (const auto& member : set->values) good = take(std::string_view(member), value.at) && good;
+    }
+    return good;
+  }
+
+  static Result<std::vector<PathPattern>> one(Result<PathPattern> pattern) {
+    return std::move(pattern).map([](PathPattern&& parsed) { return std::vector{std::move(parsed)}; });
+  }
+  // Hosts and paths of URLs.
+  std::optional<Condition> parts(const FactInfo& info, const yaml::Node& node, const Ground& ground) const {
+    static constexpr std::array<std::string_view, 3> kPartKeys{"in", "equals", "not"};
+    const yaml::Node* written = &node;
+    if (node.kind == Kind::map) {
+      const auto* entry = only_key(node, info.name, kPartKeys);
+      if (entry == nullptr) return std::nullopt;
+      if (entry->key == "not") return negated(info, entry->value, &FactCompiler::parts, ground);
+      written = &entry->value;
+    }
+    const auto values = list(*written, info.name);
+    if (!values) return std::nullopt;
+    PathLike like{info.fact, {}, Dotfiles::included};
+    const bool host = info.kind == FactKind::host;
+    const bool good = each(*values, host ? NamedSet::Kind::hosts : NamedSet::Kind::paths,
+                           [&](std::string_view text, Position at) {
+                             auto parsed = host ? one(host_pattern(text)) : url_path_patterns(text);
+                             if (!parsed) {
+                               error("P0122", at, parsed.error().message);
+                               return false;
+                             }
+                             std::move(parsed->begin(), parsed->end(), std::back_inserter(like.patterns));
+                             return true;
+                           });
+    if (!good) return std::nullopt;
+    return Condition{std::move(like)};
+  }
+
+  std::optional<Condition> addresses(const FactInfo& info, const yaml::Node& node,
+                                     const Ground& ground) const {
+    static constexpr std::array<std::string_view, 2> kAddressKeys{"in", "not"};
+    const yaml::Node* written = &node;
+    if (node.kind == Kind::map) {
+      const auto* entry = only_key(node, info.name, kAddressKeys);
+      if (entry == nullptr) return std::nullopt;
+      if (entry->key == "not") return negated(info, entry->value, &FactCompiler::addresses, ground);
+      written = &entry->value;
+    }
+    const auto values = list(*written, info.name);
+    if (!values) return std::nullopt;
+    AddressIn in{info.fact, {}, ground.widens() ? AddressIn::How::every : AddressIn::How::any};
+    const bool good = each(*values, NamedSet::Kind::cidrs, [&](std::string_view text, Position at) {
+      auto block = Cidr::parse(text);
+      if (block) {
+        in.blocks.push_back(*block);
+      } else {
+        error("P0122", at, block.error().message);
+      }
+      return block.has_value();
+    });
+    if (!good) return std::nullopt;
+    return Condition{std::move(in)};
+  }
+
+  std::optional<Condition> labels(const yaml::Node& node, const Ground& ground) const {
     static constexpr std::array<std::string_view, 2> kLabelKeys{"any", "all"};
     LabelsHave have;
+    if (ground.effect == Effect::allow || ground.widens()) have.seen_from = ground.scope->tier;
     const yaml::Node* values = &node;
     if (node.kind == Kind::map) {
       const auto* entry = only_key(node, "labels", kLabelKeys);
@@ -284,7 +406,10 @@ class FactCompiler {
     }
     const auto listed = list(*values, "labels");
     if (!listed) return std::nullopt;
-    for (const auto& label : *listed) have.labels.push_back(label.text);
+    for (const auto& label : *listed) {
+      if (check_label(label.text, label.at, into_)) have.labels.push_back(label.text);
+    }
+    if (have.labels.empty()) return std::nullopt;
     return Condition{std::move(have)};
   }
 

@@ -7,6 +7,7 @@
 
 #include "policy/builtin.h"
 #include "policy/compile_condition.h"
+#include "policy/compile_web.h"
 #include "policy/units.h"
 #include "policy/wording.h"
 
@@ -16,8 +17,8 @@ namespace {
 using Kind = yaml::Node::Kind;
 
 constexpr std::array<std::string_view, 3> kEffects{"allow", "ask", "deny"};
-constexpr std::array<std::string_view, 8> kRuleKeys{"clamp",    "unless", "why",    "hint",
-                                                    "examples", "who",    "within", "shadow"};
+constexpr std::array<std::string_view, 9> kRuleKeys{"clamp", "unless", "why", "hint", "examples",
+                                                    "who", "within", "shadow", "label"};
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 
 bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& into) {
@@ -33,7 +34,20 @@ bool claim_rule(const yaml::Entry& entry, Places& places, const ReadInto& into) 
   return false;
 }
 
-ActionSet named_actions(const yaml::Entry& effect, const ReadInto& into) {
+// Where rules stand says what their effects name.
+struct Section {
+  std::string_view name;
+  ActionSet any;      // what `any` stands for
+  ActionSet nothing;  // what cannot be named here
+};
+const std::array<Section, 3>& rule_sections() {
+  static const std::array<Section, 3> sections{{{"actions", action_word("any")->actions, web_actions()},
+                                                {"input", input_actions(), ~input_actions()},
+                                                {"web", web_actions(), ~web_actions()}}};
+  return sections;
+}
+
+ActionSet named_actions(const yaml::Entry& effect, const Section& section, const ReadInto& into) {
   ActionSet actions;
   const auto words = read_texts(effect.value, quoted(effect.key), into);
   if (!words) return actions;
@@ -42,8 +56,17 @@ ActionSet named_actions(const yaml::Entry& effect, const ReadInto& into) {
                quoted(effect.key) + " is empty and would match nothing; remove the rule");
   }
   for (const auto& word : *words) {
+    if (word == "any") {
+      actions |= section.any;
+      continue;
+    }
     if (const auto* known = action_word(word)) {
       actions |= known->actions;
+      if ((known->actions & section.nothing).none()) continue;
+      const bool web = (known->actions & web_actions()).any();
+      into.error("P0160", effect.value.at,
+                 quoted(word) + " is no action of `" + std::string(section.name) + "`; its rules stand in `" +
+                     (web ? "web" : "actions") + "`");
       continue;
     }
     std::vector<std::string_view> names;
@@ -89,7 +112,27 @@ Clamp compile_clamp(const yaml::Entry& entry, ActionSet actions, const std::stri
   return {mapping.duration("timeout"), mapping.duration("by")};
 }
 
-std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Scope& scope, const ReadInto& into) {
+std::vector<std::string> compile_labels(const yaml::Entry& entry, const Rule& rule, const std::string& what,
+                                        const ReadInto& into) {
+  auto labels = read_texts(entry.value, "`label`", into).value_or(std::vector<std::string>{});
+  if (labels.empty()) into.error("P0121", entry.value.at, "`label` is empty and would do nothing");
+  std::erase_if(labels, [&](const std::string& label) { return !check_label(label, entry.value.at, into); });
+  if (rule.effect == Effect::deny)
+    into.error("P0129", entry.at,
+               "`label` marks a sandbox when something is let through; " + what + " refuses");
+  std::string lacking;
+  for (const auto& word : action_words()) {
+    if (word.name == "any" || (word.actions & rule.actions) != word.actions) continue;
+    if ((word.actions & actions_in_sandboxes()).none())
+      lacking += (lacking.empty() ? "" : ", ") + quoted(word.name);
+  }
+  if (!lacking.empty())
+    into.error("P0114", entry.at, "`label` means nothing for " + lacking + ", which are about no sandbox");
+  return labels;
+}
+
+std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Section& section, const Scope& scope,
+                                       const ReadInto& into) {
   const std::string what = "rule " + quoted(entry.key);
   std::vector<std::string_view> keys(condition_keys().begin(), condition_keys().end());
   keys.insert(keys.end(), kEffects.begin(), kEffects.end());
@@ -101,14 +144,17 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Scope& sc
 
   ParsedRule parsed;
   parsed.at = entry.at;
+  parsed.entry = &entry;
   parsed.examples = mapping.has("examples") ? &mapping.find("examples")->value : nullptr;
   auto& rule = parsed.rule;
   rule.ref = reference(entry, scope, into);
   rule.tier = scope.tier;
   rule.effect = effect->key == "allow" ? Effect::allow : effect->key == "ask" ? Effect::ask : Effect::deny;
-  rule.actions = named_actions(*effect, into);
+  const bool web = section.any == web_actions();
+  rule.actions = web ? web_actions() : named_actions(*effect, section, into);
   const Ground ground{rule.actions, rule.effect, false, &scope};
   rule.when = compile_conditions(entry.value, ground, what, into);
+  if (web) complete_web_rule(*effect, entry.value, what, rule, into);
   if (const auto* unless = mapping.find("unless")) {
     const Mapping inner(unless->value, "`unless` of " + what, condition_keys(), into);
     if (unless->value.entries.empty())
@@ -133,6 +179,7 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Scope& sc
     if (rule.effect == Effect::deny)
       into.error("P0129", clamp->at, "`clamp` lowers what is allowed; " + what + " refuses");
   }
+  if (const auto* label = mapping.find("label")) rule.labels = compile_labels(*label, rule, what, into);
   return parsed;
 }
 
@@ -257,17 +304,15 @@ std::optional<Limit> compile_limit(const yaml::Entry& entry, const Scope& scope,
   return limit;
 }
 
-std::vector<ParsedRule> compile_actions(const yaml::Node& section, const Scope& scope, Places& places,
-                                        const ReadInto& into) {
-  std::vector<ParsedRule> rules;
-  if (!is_map(section, "actions", into)) return rules;
-  rules.reserve(section.entries.size());
-  for (const auto& entry : section.entries) {
+void compile_section(const yaml::Node& written, const Section& section, const Scope& scope, Places& places,
+                     const ReadInto& into, std::vector<ParsedRule>& rules) {
+  if (!is_map(written, section.name, into)) return;
+  rules.reserve(rules.size() + written.entries.size());
+  for (const auto& entry : written.entries) {
     const bool fresh = claim_rule(entry, places, into);
-    auto rule = compile_rule(entry, scope, into);
+    auto rule = compile_rule(entry, section, scope, into);
     if (rule && fresh) rules.push_back(std::move(*rule));
   }
-  return rules;
 }
 
 std::vector<ParsedRefusal> compile_vmrun(const yaml::Node& section, const Scope& scope, Places& places,
@@ -337,8 +382,10 @@ RuleRef reference(const yaml::Entry& entry, const Scope& scope, const ReadInto& 
 ParsedSections compile_sections(const yaml::Node& file, const Scope& scope, const Facts& settings,
                                 Places& places, const ReadInto& into) {
   ParsedSections parsed;
-  if (const auto* section = file.find("actions"))
-    parsed.rules = compile_actions(section->value, scope, places, into);
+  for (const auto& section : rule_sections()) {
+    if (const auto* written = file.find(section.name))
+      compile_section(written->value, section, scope, places, into, parsed.rules);
+  }
   if (const auto* section = file.find("vmrun"))
     parsed.refusals = compile_vmrun(section->value, scope, places, into);
   if (const auto* section = file.find("limits"))

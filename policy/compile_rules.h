@@ -13,7 +13,9 @@ namespace policy {
 struct ParsedRule {
   Rule rule;
   Position at;
-  const yaml::Node* examples = nullptr;  // of the file's tree
+  // Of the file's tree: the rule as it is written, and its examples.
+  const yaml::Entry* entry = nullptr;
+  const yaml::Node* examples = nullptr;
 };
 
 struct ParsedRefusal {
@@ -30,7 +32,7 @@ bool claim(const yaml::Entry&, Places&, const ReadInto&);
 // How refusals and the log name what an entry describes.
 RuleRef reference(const yaml::Entry&, const Scope&, const ReadInto&);
 
-// The sections `actions:`, `vmrun:` and `limits:` of one file, as far as it has them.
+// The sections `actions:`, `input:`, `web:`, `vmrun:` and `limits:` of one file, as far as it has them.
 struct ParsedSections {
   std::vector<ParsedRule> rules;
   std::vector<ParsedRefusal> refusals;

@@ -1,6 +1,7 @@
 #include "policy/compile_scope.h"
 #include "policy/wording.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -29,8 +30,19 @@ std::optional<std::vector<std::string>> filled(const Mapping& mapping, std::stri
   return texts;
 }
 
+// A token without its issuer could be anybody's.
+void compile_token(const yaml::Node& node, const std::string& of, const ReadInto& into, SubjectIs& subject) {
+  static constexpr std::array<std::string_view, 3> kKeys{"issuer", "subject", "audience"};
+  const Mapping mapping(node, "`token` of " + of, kKeys, into);
+  if (node.kind != yaml::Node::Kind::map) return;
+  (void)mapping.require("issuer");
+  subject.issuers = filled(mapping, "issuer").value_or(std::vector<std::string>{});
+  subject.token_subjects = filled(mapping, "subject").value_or(std::vector<std::string>{});
+  subject.audiences = filled(mapping, "audience").value_or(std::vector<std::string>{});
+}
+
 SubjectIs compile_subject(const std::string& name, const yaml::Node& node, const ReadInto& into) {
-  static constexpr std::array<std::string_view, 4> kKeys{"transport", "os_user", "uid", "client"};
+  static constexpr std::array<std::string_view, 5> kKeys{"transport", "os_user", "uid", "token", "client"};
   static constexpr std::array<std::string_view, 3> kTransports{"stdio", "http", "cli"};
   const Mapping mapping(node, "subject `" + name + "`", kKeys, into);
   SubjectIs subject;
@@ -49,6 +61,7 @@ SubjectIs compile_subject(const std::string& name, const yaml::Node& node, const
   }
   subject.os_users = filled(mapping, "os_user").value_or(std::vector<std::string>{});
   subject.clients = filled(mapping, "client").value_or(std::vector<std::string>{});
+  if (const auto* token = mapping.find("token")) compile_token(token->value, mapping.what(), into, subject);
   if (const auto* uid = mapping.find("uid")) {
     const auto one = [&](const yaml::Node& value) {
       const auto number = read_integer(value, 0, std::numeric_limits<std::uint32_t>::max(), "`uid`", into);
@@ -72,25 +85,30 @@ bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& in
 }
 
 bool only_self_declared(const SubjectIs& subject) {
-  return !subject.clients.empty() && subject.os_users.empty() && subject.uids.empty();
+  return !subject.clients.empty() && subject.os_users.empty() && subject.uids.empty() &&
+         subject.issuers.empty();
 }
 
+constexpr std::array<std::string_view, 5> kSetKinds{"paths", "words", "hosts", "cidrs", "re2"};
+
 void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope) {
-  static constexpr std::array<std::string_view, 2> kKeys{"paths", "words"};
   if (!is_map(section, "sets", into)) return;
   for (const auto& entry : section.entries) {
-    const Mapping mapping(entry.value, "set `" + entry.key + "`", kKeys, into);
-    NamedSet set;
-    set.where = place(into.file, entry.at);
-    if (mapping.has("paths") == mapping.has("words")) {
+    const Mapping mapping(entry.value, "set `" + entry.key + "`", kSetKinds, into);
+    const auto kinds = std::count_if(kSetKinds.begin(), kSetKinds.end(),
+                                     [&](std::string_view kind) { return mapping.has(kind); });
+    if (kinds != 1) {
       if (entry.value.kind == yaml::Node::Kind::map) {
-        into.error("P0120", entry.at, "set `" + entry.key + "` needs either `paths` or `words`");
+        into.error("P0120", entry.at, "set `" + entry.key + "` needs exactly one of paths, words, hosts, cidrs, re2");
       }
       continue;
     }
-    set.kind = mapping.has("paths") ? NamedSet::Kind::paths : NamedSet::Kind::words;
-    set.values =
-        filled(mapping, mapping.has("paths") ? "paths" : "words").value_or(std::vector<std::string>{});
+    const auto kind = std::find_if(kSetKinds.begin(), kSetKinds.end(),
+                                   [&](std::string_view name) { return mapping.has(name); });
+    NamedSet set;
+    set.where = place(into.file, entry.at);
+    set.kind = static_cast<NamedSet::Kind>(kind - kSetKinds.begin());
+    set.values = filled(mapping, *kind).value_or(std::vector<std::string>{});
     for (const auto& value : set.values) {
       if (value.starts_with('$')) {
         into.error("P0126", entry.value.at,
@@ -122,6 +140,8 @@ void compile_subjects(const yaml::Node& section, const ReadInto& into, Scope& sc
 
 }  // namespace
 
+std::string_view spelling(NamedSet::Kind kind) { return kSetKinds[static_cast<std::size_t>(kind)]; }
+
 std::optional<Transport> transport_from(std::string_view text) {
   for (const auto transport : {Transport::stdio, Transport::http, Transport::cli}) {
     if (spelling(transport) == text) return transport;
@@ -145,12 +165,26 @@ const NamedSet* find_set(std::string_view reference, NamedSet::Kind kind, const 
   }
   if (found->second.kind != kind) {
     into.error("P0115", at,
-               "set `" + std::string(name) + "` holds " +
-                   (kind == NamedSet::Kind::paths ? "words, and paths are" : "paths, and words are") +
-                   " asked for here");
+               "set `" + std::string(name) + "` holds " + std::string(spelling(found->second.kind)) +
+                   ", and " + std::string(spelling(kind)) + " are asked for here");
     return nullptr;
   }
   return &found->second;
+}
+
+bool check_label(std::string_view label, Position at, const ReadInto& into) {
+  constexpr std::size_t kLongest = 64;
+  const bool good =
+      !label.empty() && label.size() <= kLongest && std::all_of(label.begin(), label.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+               c == '_' || c == '.';
+      });
+  if (!good) {
+    into.error(
+        "P0126", at,
+        "a label is a word of letters, digits, `-`, `_` and `.`, 64 bytes at most, not " + quoted(label));
+  }
+  return good;
 }
 
 std::string people_named(Tier tier, std::string_view subject) {
@@ -166,14 +200,20 @@ std::string compile_people(const yaml::Entry* entry, const Scope& scope, const R
   if (found == scope.subjects.end()) {
     auto names = names_of(scope.subjects);
     names.push_back(kUser);
-    into.error(
-        "P0112", entry->value.at,
-        "`who` is `user` or a subject, and there is no subject `" + *name + "`" + suggestion(*name, names));
+    const auto near = suggestion(*name, names);
+    const auto message = "`who` is `user` or a subject, and there is no subject `" + *name + "`";
+    if (near.empty()) {
+      // Nothing is made possible by it, so a policy can be laid out before its people are known.
+      into.diagnostics->warning("P0390", into.file, entry->value.at,
+                                message + "; until it is described nobody can approve this");
+    } else {
+      into.error("P0112", entry->value.at, message + near);
+    }
   } else if (only_self_declared(found->second)) {
     into.error("P0125", entry->value.at,
                "subject `" + *name +
-                   "` rests on the name a client gives itself, which cannot approve anything; add `os_user` "
-                   "or `uid`");
+                   "` rests on the name a client gives itself, which cannot approve anything; add `os_user`, "
+                   "`uid` or `token`");
   }
   return people_named(scope.tier, *name);
 }
@@ -198,8 +238,8 @@ std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Sc
     if (rule == SelfDeclared::refused && only_self_declared(subject)) {
       into.error("P0125", node.at,
                  "subject `" + name +
-                     "` rests on the name a client gives itself, which cannot allow anything; add `os_user` "
-                     "or `uid`");
+                     "` rests on the name a client gives itself, which cannot allow anything; add `os_user`, "
+                     "`uid` or `token`");
     }
     any.parts.push_back(Condition{subject});
   }

@@ -13,10 +13,13 @@
 namespace policy {
 
 struct NamedSet {
-  enum class Kind { paths, words } kind = Kind::words;
+  enum class Kind { paths, words, hosts, cidrs, re2 } kind = Kind::words;
   std::vector<std::string> values;
   std::string where;
 };
+
+// The key a set of this kind is written with.
+std::string_view spelling(NamedSet::Kind);
 
 struct Scope {
   Tier tier = Tier::user;
@@ -42,6 +45,9 @@ const NamedSet* find_set(std::string_view reference, NamedSet::Kind kind, const 
 enum class SelfDeclared { refused, accepted };
 std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Scope& scope, SelfDeclared rule,
                                                 const ReadInto& into);
+
+// Labels are words of letters, digits, `-`, `_` and `.`, up to 64 bytes; reports others.
+bool check_label(std::string_view label, Position at, const ReadInto&);
 
 // Whom an ask rule's `who` means, as Judgement::ask_who spells it: `user` when nothing is said. A subject
 // that rests on what a client says of itself approves nothing.

@@ -10,6 +10,20 @@ bool holds(const std::vector<T>& values, const Value& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+bool like_one(const std::vector<std::string>& patterns, std::string_view text) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return text_matches(pattern, text); });
+}
+
+bool token_is(const SubjectIs& is, const Token& token) {
+  const auto& audience = token.audience;
+  return (is.issuers.empty() || holds(is.issuers, token.issuer)) &&
+         (is.token_subjects.empty() || like_one(is.token_subjects, token.subject)) &&
+         (is.audiences.empty() || std::any_of(audience.begin(), audience.end(), [&](const std::string& one) {
+            return like_one(is.audiences, one);
+          }));
+}
+
 Tri tri(bool answer) { return answer ? Tri::yes : Tri::no; }
 
 struct Evaluator {
@@ -51,6 +65,10 @@ struct Evaluator {
     also(
         !is.clients.empty(), !who.client_name.empty(), [&] { return holds(is.clients, who.client_name); },
         "subject.client");
+    // Whom the kernel vouches for has no token, and that is known.
+    const bool of_token = !is.issuers.empty() || !is.token_subjects.empty() || !is.audiences.empty();
+    const bool known = who.token.has_value() || who.transport != Transport::http;
+    also(of_token, known, [&] { return who.token && token_is(is, *who.token); }, "subject.token");
     return answer;
   }
   Tri operator()(const SettingIs& is) const {
@@ -80,10 +98,25 @@ struct Evaluator {
     const auto* names = names_of(value);
     return names != nullptr ? tri(takes(like, *names)) : missing(like.fact, value);
   }
+  Tri operator()(const AddressIn& in) const {
+    using Addresses = std::vector<Address>;
+    return ask<const Addresses*>(in.fact, [&](const Addresses* addresses) { return takes(in, *addresses); });
+  }
+  Tri operator()(const TextMatches& texts) const {
+    const auto value = value_of(texts.fact, question);
+    const auto* text = std::get_if<std::string_view>(&value);
+    if (text == nullptr) return missing(texts.fact, value);
+    Tri answer = Tri::no;
+    for (const auto& pattern : texts.patterns) answer = std::max(answer, pattern.found_in(*text));
+    if (answer == Tri::unknown) gaps.facts.set(static_cast<std::size_t>(texts.fact));
+    return answer;
+  }
   Tri operator()(const LabelsHave& have) const {
-    using Labels = const std::set<std::string, std::less<>>*;
-    return ask<Labels>(Fact::sandbox_labels, [&](Labels labels) {
-      const auto has = [&](const std::string& label) { return labels->contains(label); };
+    return ask<const Labels*>(Fact::sandbox_labels, [&](const Labels* labels) {
+      const auto has = [&](const std::string& label) {
+        const auto at = labels->find(label);
+        return at != labels->end() && (!have.seen_from || at->second <= *have.seen_from);
+      };
       return have.how == LabelsHave::How::all ? std::all_of(have.labels.begin(), have.labels.end(), has)
                                               : std::any_of(have.labels.begin(), have.labels.end(), has);
     });
@@ -106,8 +139,11 @@ struct Evaluator {
 struct Namer {
   std::string_view operator()(const AllOf&) const { return "all"; }
   std::string_view operator()(const AnyOf& any) const {
-    const bool subjects = !any.parts.empty() && std::holds_alternative<SubjectIs>(any.parts.front().is);
-    return subjects ? "for" : "any";
+    if (any.parts.empty()) return "any";
+    const auto name = std::visit(*this, any.parts.front().is);
+    const bool same = std::all_of(any.parts.begin(), any.parts.end(),
+                                  [&](const Condition& part) { return std::visit(*this, part.is) == name; });
+    return same ? name : "any";
   }
   std::string_view operator()(const NotThis& negation) const {
     return std::visit(*this, negation.part.front().is);
@@ -125,10 +161,7 @@ struct Namer {
 
 bool takes(const WordIs& is, std::string_view word) { return holds(is.words, word); }
 
-bool takes(const TextLike& like, std::string_view text) {
-  return std::any_of(like.patterns.begin(), like.patterns.end(),
-                     [&](const std::string& pattern) { return text_matches(pattern, text); });
-}
+bool takes(const TextLike& like, std::string_view text) { return like_one(like.patterns, text); }
 
 bool takes(const NumberIs& is, std::int64_t number) {
   return (!is.min || number >= *is.min) && (!is.max || number <= *is.max);
@@ -137,6 +170,15 @@ bool takes(const NumberIs& is, std::int64_t number) {
 bool takes(const PathLike& like, std::span<const std::string> names) {
   return std::any_of(like.patterns.begin(), like.patterns.end(),
                      [&](const PathPattern& pattern) { return pattern.matches(names, like.dotfiles); });
+}
+
+bool takes(const AddressIn& in, std::span<const Address> addresses) {
+  const auto inside = [&](const Address& address) {
+    return std::any_of(in.blocks.begin(), in.blocks.end(),
+                       [&](const Cidr& block) { return block.contains(address); });
+  };
+  return in.how == AddressIn::How::every ? std::all_of(addresses.begin(), addresses.end(), inside)
+                                         : std::any_of(addresses.begin(), addresses.end(), inside);
 }
 
 Tri evaluate(const Condition& condition, const Question& question, Tri later, Gaps& gaps) {

@@ -10,12 +10,10 @@
 
 #include "policy/facts.h"
 #include "policy/glob.h"
+#include "policy/regex.h"
 
 // What a rule asks, compiled. Answers have three values; only the rule itself decides what `unknown` means.
 namespace policy {
-
-enum class Tri : std::uint8_t { no, unknown, yes };
-constexpr Tri opposite(Tri t) { return t == Tri::no ? Tri::yes : t == Tri::yes ? Tri::no : Tri::unknown; }
 
 struct Condition;
 
@@ -35,6 +33,8 @@ struct SubjectIs {
   std::vector<std::string> os_users;
   std::vector<std::uint32_t> uids;
   std::vector<std::string> clients;  // self-declared
+  // Of a checked token: exact, but `subject` and `audience` are patterns of text.
+  std::vector<std::string> issuers = {}, token_subjects = {}, audiences = {};
 };
 struct SettingIs {
   std::string name;                      // `web`
@@ -54,18 +54,34 @@ struct NumberIs {
   Fact fact;
   std::optional<std::int64_t> min, max;
 };
+// Also hosts, whose labels stand like a path with the top level first: `*.example.org` is `org/example/**`.
 struct PathLike {
   Fact fact;
   std::vector<PathPattern> patterns;  // any of them
   Dotfiles dotfiles;
 };
+struct AddressIn {
+  Fact fact;
+  std::vector<Cidr> blocks;
+  enum class How { any, every } how = How::any;  // of the addresses that a host has
+};
+// A regular expression, over the whole text or anywhere in it.
+struct TextMatches {
+  Fact fact;
+  std::vector<Regex> patterns;  // any of them
+};
+// `seen_from`: labels that a lower tier set do not count. So it is in all of a rule that allows, even where it
+// says `not`, for a label that kept the rule from speaking would also undo what else the rule says; and
+// wherever having the label would make more possible.
 struct LabelsHave {
   std::vector<std::string> labels;
   enum class How { any, all } how = How::any;
+  std::optional<Tier> seen_from = {};
 };
 
 struct Condition {
-  std::variant<AllOf, AnyOf, NotThis, SubjectIs, SettingIs, WordIs, TextLike, NumberIs, PathLike, LabelsHave>
+  std::variant<AllOf, AnyOf, NotThis, SubjectIs, SettingIs, WordIs, TextLike, NumberIs, PathLike, LabelsHave,
+               AddressIn, TextMatches>
       is;
 };
 
@@ -75,6 +91,7 @@ bool takes(const WordIs&, std::string_view word);
 bool takes(const TextLike&, std::string_view text);
 bool takes(const NumberIs&, std::int64_t number);
 bool takes(const PathLike&, std::span<const std::string> names);
+bool takes(const AddressIn&, std::span<const Address> addresses);
 
 // Facts that were needed and missing.
 struct Gaps {

@@ -19,6 +19,8 @@ struct Class {
   Durability operator()(const Click&) const { return Durability::ordered; }
   Durability operator()(const TypeText&) const { return Durability::ordered; }
   Durability operator()(const PressKey&) const { return Durability::ordered; }
+  Durability operator()(const Fetch&) const { return Durability::ordered; }
+  Durability operator()(const Tunnel&) const { return Durability::ordered; }
   Durability operator()(const Extend&) const { return Durability::durable; }
   Durability operator()(const Destroy&) const { return Durability::durable; }
   Durability operator()(const KillSwitch&) const { return Durability::durable; }

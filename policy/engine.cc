@@ -156,6 +156,9 @@ struct Engine::Door {
   Judgement judge_again(const Standing::Entry& entry) const;
   std::optional<Judgement> own_rules(Request& request) const;
   std::optional<Judgement> enforce(const Request& request, Proofs& proofs);
+  // What the rules that let it through say of the sandbox holds before anything is done; later judgements
+  // rest on it.
+  std::optional<Judgement> put_labels(const Request& request, Labels& labels);
 
   Sha256 digest() const { return parts.program ? parts.program->digest() : Sha256{}; }
 
@@ -199,6 +202,23 @@ std::optional<Judgement> Engine::Door::enforce(const Request& request, Proofs& p
   return std::nullopt;
 }
 
+std::optional<Judgement> Engine::Door::put_labels(const Request& request, Labels& labels) {
+  const auto* sandbox = sandbox_of(request.what);
+  if (labels.empty() || sandbox == nullptr) return std::nullopt;
+  const auto has = request.sandbox ? request.sandbox->labels : Labels{};
+  std::erase_if(labels, [&](const auto& label) {
+    const auto at = has.find(label.first);
+    return at != has.end() && at->second <= label.second;
+  });
+  if (labels.empty()) return std::nullopt;
+  const auto kept = parts.labels == nullptr ? fail("labels.nowhere", "labels are kept nowhere")
+                                            : parts.labels->add(*sandbox, labels);
+  if (kept) return std::nullopt;
+  return refusal("deny.obligation", "labels",
+                 "a rule labels the sandbox, and the label could not be kept: " + kept.error().message,
+                 "tell the operator");
+}
+
 Engine::Door::Shown Engine::Door::shown_of(const Action& action) const {
   auto what = describe(action, text_key);
   const auto digest = sha256(canonical(Json(Json::Object{{"act", Json(name_of(action))}, {"args", what}})));
@@ -240,7 +260,9 @@ Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& a
       judgement.code = kApproved;
     }
     if (judgement.effect != Effect::allow) return judgement;
-    if (auto objected = enforce(request, proofs)) {
+    auto objected = enforce(request, proofs);
+    if (!objected) objected = put_labels(request, judgement.labels);
+    if (objected) {
       objected->matched = std::move(judgement.matched);
       objected->unknown = std::move(judgement.unknown);
       objected->waivers = std::move(judgement.waivers);
@@ -314,11 +336,12 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
   const auto started = parts.clock != nullptr ? parts.clock->since_boot() : std::chrono::nanoseconds{};
 
   auto judged = std::make_unique<Judged>(Judged{
-      Request{caller.who, std::nullopt, Action(std::move(what)), caller.id}, {}, {}, digest(), {}, {}});
+      Request{caller.who, std::nullopt, Action(std::move(what)), caller.id}, {}, {}, digest(), {}, {}, {}});
   judged->request.at = now();
   Judgement judgement = judge(judged->request, caller.approval, judged->proofs);
   judged->rule = judgement.rule;
   if (judgement.code == kApproved) judged->people = judgement.ask_who;
+  if (judgement.effect == Effect::allow) judged->labels = judgement.labels;
 
   Decision decision{judged->request, judgement.effect,  judgement.code,    judgement.rule, judgement.reason,
                     judgement.hint,  judgement.matched, judgement.unknown, judged->policy, 0};
@@ -330,6 +353,7 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
   decision.waivers = std::move(judgement.waivers);
   decision.shadow = std::move(judgement.shadow);
   decision.shadow_policy = std::move(judgement.shadow_policy);
+  if (judgement.effect == Effect::allow) decision.labels = judgement.labels;
   Shown shown;  // empty unless a person is asked
   if (judgement.effect == Effect::ask) shown = shown_of(decision.request.what);
   const auto durability =
@@ -421,6 +445,13 @@ Pending<RemoveImage> Engine::decide(const Caller& caller, RemoveImage what) {
   return door_->decide(caller, std::move(what));
 }
 Pending<Vmrun> Engine::decide(const Caller& caller, Vmrun what) {
+  return door_->decide(caller, std::move(what));
+}
+
+Pending<Fetch> Engine::decide(const Caller& caller, Fetch what) {
+  return door_->decide(caller, std::move(what));
+}
+Pending<Tunnel> Engine::decide(const Caller& caller, Tunnel what) {
   return door_->decide(caller, std::move(what));
 }
 

@@ -31,6 +31,8 @@ class Engine final {
     const Inventory* inventory = nullptr;  // outlives the engine
     const Clock* clock = nullptr;          // outlives the engine
     ShadowWatch* shadow = nullptr;         // outlives the engine
+    // Outlives the engine. Null: what a rule would label is refused, but for what makes a sandbox.
+    LabelKeeper* labels = nullptr;
     Facts settings;
   };
   explicit Engine(Parts);
@@ -59,6 +61,8 @@ class Engine final {
   Pending<BuildImage> decide(const Caller&, BuildImage);
   Pending<RemoveImage> decide(const Caller&, RemoveImage);
   Pending<Vmrun> decide(const Caller&, Vmrun);
+  Pending<Fetch> decide(const Caller&, Fetch);
+  Pending<Tunnel> decide(const Caller&, Tunnel);
 
   // From now on every action but Destroy, List and KillSwitch is refused with this; an empty error lifts it.
   // Used for a configuration that is missing or broken, and for the kill switch.

@@ -7,6 +7,7 @@
 
 #include "policy/stated_words.h"
 #include "policy/units.h"
+#include "policy/web_pattern.h"
 
 namespace policy {
 namespace {
@@ -26,9 +27,10 @@ const ActionWord* word_for(std::size_t action) {
 }
 
 std::string path_text(FactKind kind, const std::vector<std::string>& names) {
+  if (kind == FactKind::host) return host_text(names);
   std::string text;
   for (const auto& name : names) text += (text.empty() ? "" : "/") + name;
-  if (kind == FactKind::guest_path) return "/" + text;
+  if (kind == FactKind::guest_path || kind == FactKind::url_path) return "/" + text;
   return text.empty() ? "." : text;
 }
 
@@ -57,6 +59,9 @@ std::string_view ordinary(FactKind kind) {
     case FactKind::number:
     case FactKind::size:
     case FactKind::labels:
+    case FactKind::host:
+    case FactKind::url_path:
+    case FactKind::addresses:
       break;
   }
   return {};
@@ -73,7 +78,9 @@ bool fill_in(yaml::Node& map, std::size_t action, const Point& point) {
   for (const auto& info : fact_table()) {
     const bool chosen = !info.choices.empty() || info.name.find('.') != std::string_view::npos;
     const auto text = ordinary(info.kind);
-    if (!info.actions.test(action) || chosen || text.empty() || info.fact == Fact::image) continue;
+    // Of a web request the statement itself says what is ordinary.
+    const bool web = web_actions().test(action);
+    if (web || !info.actions.test(action) || chosen || text.empty() || info.fact == Fact::image) continue;
     if (map.find(info.name) == nullptr) state(map, info.name, stated_value(info.name, text));
   }
   return true;
@@ -102,7 +109,9 @@ bool place(Request& request, Facts& settings, const Point& point) {
       }
       case Axis::Of::label:
         if (!request.sandbox) return false;
-        if (std::get<bool>(value)) request.sandbox->labels.emplace(axis.name);
+        if (const auto by = std::get<std::int64_t>(value); by < static_cast<std::int64_t>(kTierCount)) {
+          request.sandbox->labels.emplace(axis.name, static_cast<Tier>(by));
+        }
         break;
       case Axis::Of::setting:
         if (const auto* flag = std::get_if<bool>(&value)) {
@@ -174,7 +183,7 @@ std::string spell_call(std::size_t action, const Point& point) {
   const auto* word = word_for(action);
   std::string text(word == nullptr ? std::string_view() : word->name);
   for (const auto& [axis, value] : point) {
-    if (axis.of == Axis::Of::label && !std::get<bool>(value)) continue;
+    if (axis.of == Axis::Of::label && std::get<std::int64_t>(value) == static_cast<std::int64_t>(kTierCount)) continue;
     const auto name = name_of(axis);
     auto shown = spelt(axis, value);
     if (shown.empty() || shown.find_first_of(" \"") != std::string::npos)
@@ -184,15 +193,18 @@ std::string spell_call(std::size_t action, const Point& point) {
   return text;
 }
 
-std::bitset<kFacts> later_facts(std::size_t action) {
-  std::bitset<kFacts> later;
+Unseen unseen_facts(std::size_t action) {
+  Unseen unseen;
   const auto call = ExampleCall::at(action, {});
-  if (!call) return later;
+  if (!call) return unseen;
   for (const auto& info : fact_table()) {
+    if (!info.actions.test(action)) continue;
     const auto value = value_of(info.fact, call->question());
-    if (std::holds_alternative<Later>(value)) later.set(static_cast<std::size_t>(info.fact));
+    const auto fact = static_cast<std::size_t>(info.fact);
+    if (std::holds_alternative<Later>(value)) unseen.later.set(fact);
+    if (std::holds_alternative<std::monostate>(value)) unseen.hidden.set(fact);
   }
-  return later;
+  return unseen;
 }
 
 }  // namespace policy

@@ -27,7 +27,6 @@ class ExampleCall final {
 // `copy_in host_path=transfer:web/.env`
 std::string spell_call(std::size_t action, const Point&);
 
-// The facts that an action has, but not yet.
-std::bitset<kFacts> later_facts(std::size_t action);
+Unseen unseen_facts(std::size_t action);
 
 }  // namespace policy

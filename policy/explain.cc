@@ -6,6 +6,7 @@
 
 #include "policy/units.h"
 #include "policy/wording.h"
+#include "policy/web_pattern.h"
 #include "policy/yaml_flow.h"
 
 namespace policy {
@@ -40,9 +41,20 @@ struct Shown {
   std::string operator()(std::string_view text) const { return std::string(text); }
   std::string operator()(const HostPath* path) const { return path->text(); }
   std::string operator()(const GuestPath* path) const { return path->text(); }
-  std::string operator()(const std::set<std::string, std::less<>>* labels) const {
+  std::string operator()(const Names* names) const {
+    if (kind == FactKind::host) return host_text(*names);
     std::string out;
-    for (const auto& label : *labels) out += (out.empty() ? "" : ", ") + label;
+    for (const auto& name : *names) out += "/" + name;
+    return out.empty() ? "/" : out;
+  }
+  std::string operator()(const std::vector<Address>* addresses) const {
+    std::string out;
+    for (const auto& address : *addresses) out += (out.empty() ? "" : ", ") + address.text();
+    return out;
+  }
+  std::string operator()(const Labels* labels) const {
+    std::string out;
+    for (const auto& [label, tier] : *labels) out += (out.empty() ? "" : ", ") + label;
     return out.empty() ? "none" : out;
   }
 };
@@ -65,6 +77,7 @@ std::string asked_under(const yaml::Entry* rule, std::string_view name) {
   if (rule == nullptr) return {};
   const auto dot = name.find('.');
   const auto* entry = rule->value.find(name);
+  if (entry == nullptr) entry = rule->value.find(name == "address" ? "cidrs" : std::string(name) + "s");
   if (entry == nullptr && dot != std::string_view::npos) {
     const bool setting = name.starts_with("settings.");
     const auto* outer = rule->value.find(setting ? "when" : name.substr(0, dot));
@@ -102,7 +115,7 @@ std::vector<NearRule> nearest(const Anatomy& anatomy, const Question& question, 
     if (near.size() == kNear) break;
     near.push_back(std::move(ranked.near));
     const auto* placed = anatomy.rule(near.back().rule);
-    near.back().asked = asked_under(placed == nullptr ? nullptr : placed->entry, near.back().unmet);
+    near.back().asked = asked_under(placed == nullptr ? nullptr : placed->parsed.entry, near.back().unmet);
     near.back().was = said_of(near.back().unmet, question);
   }
   return near;

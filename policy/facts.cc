@@ -22,14 +22,20 @@ constexpr ActionSet set_of() {
   return ActionSet(((1ULL << index_of<As>()) | ...));
 }
 
-constexpr auto kAny = ActionSet(((1ULL << std::variant_size_v<Action>)-1) & ~(1ULL << index_of<Vmrun>()));
+constexpr auto kWeb = set_of<Fetch, Tunnel>();
+constexpr auto kAny =
+    ActionSet(((1ULL << std::variant_size_v<Action>)-1) &
+              ~((1ULL << index_of<Vmrun>()) | (1ULL << index_of<Fetch>()) | (1ULL << index_of<Tunnel>())));
 constexpr auto kWithSandbox = set_of<Run, Start, Check, Stop, CopyIn, FetchOut, PublishOut, Screenshot, Click,
-                                     TypeText, PressKey, Extend, Destroy>();
+                                     TypeText, PressKey, Extend, Destroy, Fetch, Tunnel>();
 
 constexpr std::array<std::string_view, 3> kNetworks{"none", "web", "nat"};
 constexpr std::array<std::string_view, 3> kButtons{"left", "right", "middle"};
 constexpr std::array<std::string_view, 7> kCauses{"asked",       "expired",  "orphaned", "rolled_back",
                                                   "kill_switch", "shutdown", "withdrawn"};
+
+constexpr std::array<std::string_view, 2> kSchemes{"http", "https"};
+constexpr std::array<std::string_view, 3> kTls{"none", "inspect", "passthrough"};
 
 constexpr std::array<FactInfo, kFacts> kTable{{
     {Fact::network, "network", FactKind::word, set_of<Create>(), kNetworks},
@@ -53,9 +59,17 @@ constexpr std::array<FactInfo, kFacts> kTable{{
     {Fact::sandbox_network, "sandbox.network", FactKind::word, kWithSandbox, kNetworks},
     {Fact::sandbox_age, "sandbox.age", FactKind::duration, kWithSandbox},
     {Fact::sandbox_labels, "sandbox.labels", FactKind::labels, kWithSandbox},
+    {Fact::method, "method", FactKind::text, kWeb},
+    {Fact::scheme, "scheme", FactKind::word, kWeb, kSchemes},
+    {Fact::host, "host", FactKind::host, kWeb},
+    {Fact::port, "port", FactKind::number, kWeb},
+    {Fact::path, "path", FactKind::url_path, kWeb},
+    {Fact::url, "url", FactKind::text, kWeb},
+    {Fact::tls, "tls", FactKind::word, kWeb, kTls},
+    {Fact::address, "address", FactKind::addresses, kWeb},
 }};
 
-constexpr std::array<ActionWord, 20> kWords{{
+constexpr std::array<ActionWord, 22> kWords{{
     {"any", kAny},
     {Create::kName, set_of<Create>()},
     {List::kName, set_of<List>()},
@@ -76,6 +90,8 @@ constexpr std::array<ActionWord, 20> kWords{{
     {Approve::kName, set_of<Approve>()},
     {BuildImage::kName, set_of<BuildImage>()},
     {RemoveImage::kName, set_of<RemoveImage>()},
+    {Fetch::kName, set_of<Fetch>()},
+    {Tunnel::kName, set_of<Tunnel>()},
 }};
 
 std::int64_t saturated(std::uint64_t value) {
@@ -128,6 +144,31 @@ struct Reader {
   Value operator()(const Destroy& a) const {
     return fact == Fact::cause ? Value(spelling(a.cause)) : Value();
   }
+  Value operator()(const Fetch& a) const {
+    if (fact == Fact::method) return std::string_view(a.method);
+    if (fact == Fact::scheme) return spelling(a.target.scheme);
+    if (fact == Fact::port) return std::int64_t{a.target.port};
+    if (fact == Fact::path) return a.target.path_fault ? Value() : Value(&a.target.segments);
+    if (fact == Fact::url) return std::string_view(a.url);
+    if (fact == Fact::tls) return kTls[a.target.scheme == Scheme::http ? 0 : 1];
+    return reached(a);
+  }
+  // What is asked inside of a tunnel that is looked into will be asked again; inside of another it is never
+  // known.
+  Value operator()(const Tunnel& a) const {
+    const bool inspected = a.sight == Tunnel::Sight::inspected;
+    if (fact == Fact::method || fact == Fact::path || fact == Fact::url) return inspected ? Value(Later{}) : Value();
+    if (fact == Fact::scheme) return spelling(Scheme::https);
+    if (fact == Fact::port) return std::int64_t{a.port};
+    if (fact == Fact::tls) return kTls[inspected ? 1 : 2];
+    return reached(a);
+  }
+  template <class Web>
+  Value reached(const Web& a) const {
+    if (fact == Fact::host) return &a.labels;
+    if (fact != Fact::address) return {};
+    return a.addresses.empty() ? Value(Later{}) : Value(&a.addresses);
+  }
   Value operator()(const BuildImage& a) const { return named(a.name); }
   Value operator()(const RemoveImage& a) const { return named(a.name); }
   template <class Other>
@@ -173,8 +214,15 @@ const ActionWord* action_word(std::string_view name) {
 const std::vector<std::string>* names_of(const Value& value) {
   if (const auto* path = std::get_if<const HostPath*>(&value)) return &(*path)->components();
   if (const auto* path = std::get_if<const GuestPath*>(&value)) return &(*path)->components();
-  return nullptr;
+  const auto* names = std::get_if<const Names*>(&value);
+  return names == nullptr ? nullptr : *names;
 }
+
+ActionSet input_actions() { return set_of<Click, TypeText, PressKey>(); }
+
+ActionSet web_actions() { return kWeb; }
+
+ActionSet actions_in_sandboxes() { return kWithSandbox | set_of<Create>(); }
 
 Value value_of(Fact fact, const Question& question) {
   if (question.withheld.test(static_cast<std::size_t>(fact))) return {};
@@ -204,6 +252,14 @@ Value value_of(Fact fact, const Question& question) {
     case Fact::cpus:
     case Fact::memory_mb:
     case Fact::disk_gb:
+    case Fact::method:
+    case Fact::scheme:
+    case Fact::host:
+    case Fact::port:
+    case Fact::path:
+    case Fact::url:
+    case Fact::tls:
+    case Fact::address:
       break;
   }
   return std::visit(Reader{fact}, question.request.what);

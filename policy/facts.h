@@ -3,7 +3,6 @@
 #include <bitset>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,10 +36,31 @@ enum class Fact : std::uint8_t {
   sandbox_network,
   sandbox_age,
   sandbox_labels,
+  // Of web requests and tunnels.
+  method,
+  scheme,
+  host,
+  port,
+  path,     // without the query
+  url,      // all of it, the query included
+  tls,      // whether the proxy looks into it
+  address,  // all that the host stands for
 };
-inline constexpr std::size_t kFacts = 21;
+inline constexpr std::size_t kFacts = 29;
 
-enum class FactKind { word, text, number, size, duration, host_path, guest_path, labels };
+enum class FactKind {
+  word,
+  text,
+  number,
+  size,
+  duration,
+  host_path,
+  guest_path,
+  labels,
+  host,
+  url_path,
+  addresses,
+};
 
 // Bit i stands for the i-th alternative of Action.
 using ActionSet = std::bitset<std::variant_size_v<Action>>;
@@ -56,13 +76,21 @@ std::span<const FactInfo> fact_table();
 const FactInfo& info_of(Fact);
 const FactInfo* fact_named(std::string_view name);
 
-// An action as rules name it. `copy_out` stands for both its halves, `any` for everything but vmrun.
+// The actions that `web:` is about, and that no rule of `actions:` names.
+ActionSet web_actions();
+
+// An action as rules name it. `copy_out` stands for both its halves, `any` for everything but vmrun and the
+// web.
 struct ActionWord {
   std::string_view name;
   ActionSet actions;
 };
 std::span<const ActionWord> action_words();
 const ActionWord* action_word(std::string_view name);
+// Actions that happen in a sandbox or make one.
+ActionSet actions_in_sandboxes();
+// Mouse and keyboard.
+ActionSet input_actions();
 
 // One question as the rules see it. `withheld` are facts that could not be found out.
 struct Question {
@@ -73,10 +101,12 @@ struct Question {
 
 // Nothing: unknown. `Later`: not known yet, and the same thing will be asked again when it is.
 struct Later {};
+using Names = std::vector<std::string>;
 using Value = std::variant<std::monostate, Later, std::int64_t, std::string_view, const HostPath*,
-                           const GuestPath*, const std::set<std::string, std::less<>>*>;
+                           const GuestPath*, const Labels*, const Names*, const std::vector<Address>*>;
 Value value_of(Fact, const Question&);
-// The names a path is made of; null for every other value.
-const std::vector<std::string>* names_of(const Value&);
+// What PathPattern is matched with: the components of a path, the labels of a host, the segments of a URL's
+// path. Null for every other value.
+const Names* names_of(const Value&);
 
 }  // namespace policy

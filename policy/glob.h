@@ -26,6 +26,8 @@ class PathPattern final {
 
   // `text` without any root: neither `transfer:` nor a leading `/`. Code: policy.pattern.
   static Result<PathPattern> parse(std::string_view text);
+  // The path without components and no other.
+  static PathPattern root() { return {}; }
 
   bool matches(std::span<const std::string> path, Dotfiles dotfiles) const;
   const std::string& text() const { return text_; }

@@ -22,6 +22,7 @@ struct Judged {
   Sha256 policy;
   Receipt receipt;  // of the decision's record
   Proofs proofs;
+  Labels labels;  // what a sandbox that this makes begins with
 };
 
 // Writes the one outcome of a decision. Made by the engine only.
@@ -53,6 +54,7 @@ class [[nodiscard]] Grant final {
   const Correlation& correlation() const { return judged().request.id; }
   const Receipt& receipt() const { return judged().receipt; }
   const RuleRef& rule() const { return judged().rule; }
+  const Labels& labels() const { return judged().labels; }
   // For the actions that this one causes.
   Caller cause() const {
     Caller caller{judged().request.who, judged().request.id};

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "policy/request.h"
+#include "policy/result.h"
 
 namespace policy {
 
@@ -16,6 +17,14 @@ class Inventory {
   virtual std::size_t count(const PrincipalId*) const = 0;
   // Background commands now running in a sandbox.
   virtual std::size_t running_jobs(const SandboxId&) const = 0;
+};
+
+// Where what rules say of sandboxes is kept. Called on the deciding thread.
+class LabelKeeper {
+ public:
+  virtual ~LabelKeeper() = default;
+  // Once this has answered, Inventory::find() tells them, after a restart too. On an error nothing changed.
+  virtual Result<void> add(const SandboxId&, const Labels&) = 0;
 };
 
 }  // namespace policy

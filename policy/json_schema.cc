@@ -84,7 +84,11 @@ Json value_of(const FactInfo& info) {
     case FactKind::guest_path:
       return pattern("^(/|\\*\\*|\\$)");
     case FactKind::labels:
+    case FactKind::host:
+    case FactKind::addresses:
       return text();
+    case FactKind::url_path:
+      return pattern("^(/|\\$)");
   }
   return {};
 }
@@ -97,7 +101,9 @@ Json matcher(const FactInfo& info) {
     case FactKind::word:
     case FactKind::text: {
       Members ways{{"equals", one_or_more(value)}, {"in", one_or_more(value)}, {"not", self}};
-      if (info.kind == FactKind::text) ways.emplace("glob", one_or_more(text()));
+      if (info.kind == FactKind::text) {
+        for (const auto way : {"glob", "re2", "re2_search"}) ways.emplace(way, one_or_more(text()));
+      }
       auto way = closed(std::move(ways));
       way["minProperties"] = 1;
       way["maxProperties"] = 1;
@@ -106,13 +112,23 @@ Json matcher(const FactInfo& info) {
     case FactKind::number:
     case FactKind::size:
     case FactKind::duration:
-      return any_of({value, closed({{"min", value}, {"max", value}}), closed({{"equals", self}}, {"equals"}),
-                     closed({{"not", self}}, {"not"})});
+      return any_of({value, list_of(value), closed({{"min", value}, {"max", value}}),
+                     closed({{"equals", self}}, {"equals"}), closed({{"not", self}}, {"not"})});
     case FactKind::host_path:
     case FactKind::guest_path:
       return any_of({value, list_of(value),
                      closed({{"path", one_or_more(value)}, {"dotfiles", boolean()}}, {"path"}),
                      closed({{"not", self}}, {"not"})});
+    case FactKind::host:
+    case FactKind::url_path:
+    case FactKind::addresses: {
+      Members ways{{"in", one_or_more(value)}, {"not", self}};
+      if (info.kind != FactKind::addresses) ways.emplace("equals", one_or_more(value));
+      auto way = closed(std::move(ways));
+      way["minProperties"] = 1;
+      way["maxProperties"] = 1;
+      return any_of({value, list_of(value), std::move(way)});
+    }
     case FactKind::labels:
       return any_of({value, list_of(value), closed({{"any", one_or_more(value)}}, {"any"}),
                      closed({{"all", one_or_more(value)}}, {"all"})});
@@ -139,7 +155,7 @@ Members conditions() {
   }
   for (const auto& [name, value] : known_settings()) settings.emplace("settings." + name, setting(value));
   for (const auto key : condition_keys()) {
-    if (const auto* info = fact_named(key)) {
+    if (const auto* info = fact_of_key(key)) {
       keys.emplace(key, definition(matcher_name(*info)));
     } else if (key == "for") {
       keys.emplace(key, one_or_more(text()));
@@ -156,17 +172,17 @@ Members conditions() {
   return keys;
 }
 
-Json rule() {
+// A rule whose effects name what `named` says.
+Json rule(const Json& named) {
   auto keys = conditions();
-  std::vector<std::string_view> words;
-  for (const auto& word : action_words()) words.push_back(word.name);
   Json::Array effects;
   for (const auto effect : {"allow", "ask", "deny"}) {
-    keys.emplace(effect, one_or_more(one_of(words)));
+    keys.emplace(effect, one_or_more(named));
     effects.push_back(object({{"required", Json::Array{effect}}}));
   }
   const auto examples = list_of(any_of({text(), definition("statement")}));
   keys.emplace("clamp", closed({{"timeout", duration()}, {"by", duration()}}));
+  keys.emplace("label", one_or_more(text()));
   keys.emplace("unless", definition("conditions"));
   keys.emplace("why", text());
   keys.emplace("hint", text());
@@ -180,6 +196,15 @@ Json rule() {
   return map;
 }
 
+// The words for actions that rules of a section may name.
+Json words_for(ActionSet nameable) {
+  std::vector<std::string_view> words;
+  for (const auto& word : action_words()) {
+    if ((word.actions & ~nameable).none() || word.name == "any") words.push_back(word.name);
+  }
+  return one_of(words);
+}
+
 // What tests and examples state: values or `unknown`.
 Members statements() {
   Members keys, sandbox, settings;
@@ -189,6 +214,7 @@ Members statements() {
   const auto plain = [](const FactInfo& info) {
     if (info.kind == FactKind::word) return one_of(info.choices);
     if (info.kind == FactKind::host_path || info.kind == FactKind::guest_path) return text();
+    if (info.kind == FactKind::addresses) return one_or_more(text());
     return value_of(info);
   };
   for (const auto& info : fact_table()) {
@@ -276,6 +302,10 @@ Json subject() {
   auto map = closed({{"transport", one_or_more(one_of(transports))},
                      {"os_user", one_or_more(text())},
                      {"uid", one_or_more(count())},
+                     {"token", closed({{"issuer", one_or_more(text())},
+                                       {"subject", one_or_more(text())},
+                                       {"audience", one_or_more(text())}},
+                                      {"issuer"})},
                      {"client", one_or_more(text())}});
   map["minProperties"] = 1;
   return map;
@@ -298,8 +328,10 @@ Json policy_schema() {
   std::vector<std::string_view> tiers;
   for (const auto tier : {Tier::org, Tier::user, Tier::project, Tier::session})
     tiers.push_back(spelling(tier));
-  const auto set = any_of({closed({{"paths", one_or_more(text())}}, {"paths"}),
-                           closed({{"words", one_or_more(text())}}, {"words"})});
+  Json::Array sets;
+  for (const auto* kind : {"paths", "words", "hosts", "cidrs", "re2"})
+    sets.push_back(closed({{kind, one_or_more(text())}}, {kind}));
+  const auto set = object({{"anyOf", std::move(sets)}});
   auto schema = closed({{"sallyport", object({{"const", "policy/v1"}})},
                         {"tier", one_of(tiers)},
                         {"name", text()},
@@ -307,7 +339,9 @@ Json policy_schema() {
                         {"default", one_of(std::array<std::string_view, 2>{"deny", "inherit"})},
                         {"sets", named(set)},
                         {"subjects", named(subject())},
-                        {"actions", named(rule())},
+                        {"actions", named(rule(words_for(~web_actions())))},
+                        {"input", named(rule(words_for(input_actions())))},
+                        {"web", named(rule(pattern("^([A-Z-]+|any)$")))},
                         {"vmrun", named(refusal())},
                         {"limits", named(limit())},
                         {"waivers", named(waiver())},

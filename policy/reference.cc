@@ -24,9 +24,9 @@ KindWords words_of(FactKind kind) {
     case FactKind::word:
       return {"word", "a word, a list, equals, in, not", "web"};
     case FactKind::text:
-      return {"text", "a text, a list, equals, in, not, glob", "{ glob: \"a*\" }"};
+      return {"text", "a text, a list, equals, in, not, glob, re2, re2_search", "{ glob: \"a*\" }"};
     case FactKind::number:
-      return {"number", "a number, equals, min, max, not", "{ max: 4 }"};
+      return {"number", "a number, a list, equals, min, max, not", "{ max: 4 }"};
     case FactKind::size:
       return {"size", "a size, equals, min, max, not", "{ max: 200MiB }"};
     case FactKind::duration:
@@ -37,6 +37,12 @@ KindWords words_of(FactKind kind) {
       return {"guest path", "a pattern, a list, path with dotfiles, not", "\"/tmp/**\""};
     case FactKind::labels:
       return {"labels", "a label, a list, any, all", "[x]"};
+    case FactKind::host:
+      return {"host", "a name, `*.name`, an address, a list, in, not", "\"*.example.org\""};
+    case FactKind::url_path:
+      return {"URL path", "a pattern, a list, in, not", "\"/simple/**\""};
+    case FactKind::addresses:
+      return {"addresses", "a block like 10.0.0.0/8, a list, in, not", "\"198.51.100.0/24\""};
   }
   return {};
 }

@@ -16,7 +16,7 @@ using Boxes = std::vector<Box>;
 // A condition as boxes, `not` moved inward to what is asked.
 class Unfolding {
  public:
-  Unfolding(Effect effect, std::bitset<kFacts> later) : effect_(effect), later_(later) {}
+  Unfolding(Effect effect, const Unseen& unseen) : effect_(effect), unseen_(unseen) {}
 
   bool given_up() const { return given_up_; }
 
@@ -53,13 +53,17 @@ class Unfolding {
     if (!is.os_users.empty()) asked.push_back({{Axis::Of::os_user}, holds, &is.os_users});
     if (!is.uids.empty()) asked.push_back({{Axis::Of::uid}, holds, &is.uids});
     if (!is.clients.empty()) asked.push_back({{Axis::Of::client}, holds, &is.clients});
-    return holds ? Boxes{Box{std::move(asked)}} : each(asked);
+    const bool of_token = !is.issuers.empty();
+    if (holds) return {Box{std::move(asked), of_token}};
+    auto boxes = each(asked);
+    if (of_token) boxes.push_back(Box{{}, true});
+    return boxes;
   }
   Boxes unfold(const LabelsHave& have, bool holds) {
-    if (later_.test(static_cast<std::size_t>(Fact::sandbox_labels))) return not_yet();
     std::vector<Asked> asked;
     asked.reserve(have.labels.size());
-    for (const auto& label : have.labels) asked.push_back({{Axis::Of::label, Fact{}, label}, holds});
+    const SetBy by{have.seen_from.value_or(Tier::session)};
+    for (const auto& label : have.labels) asked.push_back({{Axis::Of::label, Fact{}, label}, holds, by});
     const bool all = have.how == LabelsHave::How::all;
     return all == holds ? Boxes{Box{std::move(asked)}} : each(asked);
   }
@@ -80,7 +84,13 @@ class Unfolding {
 
   template <class Leaf>
   Boxes fact(const Leaf& leaf, bool holds) {
-    if (later_.test(static_cast<std::size_t>(leaf.fact))) return not_yet();
+    const auto fact = static_cast<std::size_t>(leaf.fact);
+    if (unseen_.later.test(fact)) return not_yet();
+    if (unseen_.hidden.test(fact)) {
+      // Where it stays hidden a rule that refuses speaks and one that allows does not.
+      if (effect_ != Effect::allow) given_up_ = true;
+      return {Box{}};
+    }
     return {Box{{Asked{{Axis::Of::fact, leaf.fact}, holds, &leaf}}}};
   }
   // What will be known when the same thing is asked again keeps no allow rule from matching, and makes no
@@ -107,7 +117,7 @@ class Unfolding {
   }
 
   Effect effect_;
-  std::bitset<kFacts> later_;
+  Unseen unseen_;
   bool given_up_ = false;
 };
 
@@ -190,8 +200,8 @@ class Cut {
 
 }  // namespace
 
-Region region_of(const Rule& rule, std::bitset<kFacts> later, std::size_t& steps) {
-  Unfolding unfolding(rule.effect, later);
+Region region_of(const Rule& rule, const Unseen& unseen, std::size_t& steps) {
+  Unfolding unfolding(rule.effect, unseen);
   auto boxes = unfolding.of(rule.when, true);
   if (rule.unless) boxes = unfolding.both(boxes, unfolding.of(*rule.unless, false));
   // What a waiver lifts, and until when, is not looked at here.
@@ -201,8 +211,8 @@ Region region_of(const Rule& rule, std::bitset<kFacts> later, std::size_t& steps
   return settle(std::move(boxes), unfolding.given_up(), steps);
 }
 
-Region region_without_exception(const Rule& rule, std::bitset<kFacts> later, std::size_t& steps) {
-  Unfolding unfolding(rule.effect, later);
+Region region_without_exception(const Rule& rule, const Unseen& unseen, std::size_t& steps) {
+  Unfolding unfolding(rule.effect, unseen);
   auto boxes = unfolding.of(rule.when, true);
   return settle(std::move(boxes), unfolding.given_up(), steps);
 }

@@ -30,10 +30,14 @@ struct Region {
   bool given_up = false;             // too much to say; nothing follows from it
 };
 
-// `later`: the facts that the action has, but not yet.
-Region region_of(const Rule&, std::bitset<kFacts> later, std::size_t& steps);
+// Facts that an action has and that are not known when it is decided.
+struct Unseen {
+  std::bitset<kFacts> later;   // until the same thing is asked again
+  std::bitset<kFacts> hidden;  // in some of its calls until then, in the others never
+};
+Region region_of(const Rule&, const Unseen&, std::size_t& steps);
 // Of `when:` alone.
-Region region_without_exception(const Rule&, std::bitset<kFacts> later, std::size_t& steps);
+Region region_without_exception(const Rule&, const Unseen&, std::size_t& steps);
 
 // A call of `box` that is in none of `others`. What is vague in `box` counts as met; `others` are not vague.
 struct Outside {

@@ -23,4 +23,16 @@ Subject system_subject() {
   return subject;
 }
 
+bool add_labels(Labels& labels, const Labels& more) {
+  bool changed = false;
+  for (const auto& [label, tier] : more) {
+    const auto [at, fresh] = labels.try_emplace(label, tier);
+    if (fresh || tier < at->second) {
+      at->second = tier;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 }  // namespace policy

@@ -4,18 +4,26 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "policy/action.h"
 #include "policy/digest.h"
 #include "policy/ids.h"
+#include "policy/tier.h"
 
 namespace policy {
 
 enum class Transport { stdio, http, cli, system };
 std::string_view spelling(Transport);
+
+// What a checked token says of who holds it.
+struct Token {
+  std::string issuer;
+  std::string subject;
+  std::vector<std::string> audience;
+};
 
 // Who asks. What the kernel or a checked token says is separate from what the client says of itself.
 struct Subject {
@@ -24,6 +32,7 @@ struct Subject {
   std::optional<std::uint32_t> uid;
   std::optional<std::int32_t> pid;
   std::string os_user;  // the uid's name, empty when it has none
+  std::optional<Token> token;
   std::optional<SessionId> session;
   std::string client_name;     // self-declared
   std::string client_version;  // self-declared
@@ -32,13 +41,18 @@ struct Subject {
 // Ourselves: roll-back, reaping, age limit.
 Subject system_subject();
 
+// What rules have said of a sandbox, with the highest tier that said it. Labels are never taken off.
+using Labels = std::map<std::string, Tier, std::less<>>;
+// Adds `more`; of a label that both have, the higher tier stands. Says whether anything changed.
+bool add_labels(Labels&, const Labels& more);
+
 // What the gateway knows of a sandbox, never what the caller says.
 struct SandboxFacts {
   SandboxId id;
   PrincipalId owner;
   Network network = Network::none;
   std::chrono::seconds age{};
-  std::set<std::string, std::less<>> labels;
+  Labels labels;
 };
 
 // What ties together a call and everything it causes.

@@ -39,6 +39,7 @@ struct Rule {
   Clamp clamp;
   std::vector<Waiver> waivers;
   bool shadow = false;  // judged, and never enforced
+  std::vector<std::string> labels;  // put on the sandbox when what the rule speaks on is let through
 };
 
 // Whether the rule speaks: an unknown answer makes a deny or ask rule match, and an allow rule not. A rule

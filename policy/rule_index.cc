@@ -75,6 +75,8 @@ struct Requirements {
   std::vector<Hold> operator()(const TextLike&) const { return {}; }
   std::vector<Hold> operator()(const NumberIs&) const { return {}; }
   std::vector<Hold> operator()(const LabelsHave&) const { return {}; }
+  std::vector<Hold> operator()(const AddressIn&) const { return {}; }
+  std::vector<Hold> operator()(const TextMatches&) const { return {}; }
 };
 
 std::vector<Hold> holds_of(const Condition& condition) { return std::visit(Requirements{}, condition.is); }

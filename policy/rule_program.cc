@@ -55,6 +55,19 @@ void add_people(std::string_view people, std::string& all) {
   all += people;
 }
 
+// Whose word it is what a rule that speaks says: the lowest tier's where the rule would not speak without labels
+// that lower tiers set. Else they could have a higher tier say for them what they may not say themselves.
+Tier word_of(const Rule& rule, const Question& question) {
+  const auto& sandbox = question.request.sandbox;
+  const auto lower = [&](const auto& label) { return label.second > rule.tier; };
+  if (!sandbox || std::none_of(sandbox->labels.begin(), sandbox->labels.end(), lower)) return rule.tier;
+  auto request = question.request;
+  std::erase_if(request.sandbox->labels, lower);
+  Gaps gaps;
+  return matches(rule, Question{request, question.settings, question.withheld}, gaps) ? rule.tier
+                                                                                      : Tier::session;
+}
+
 // The rules that speak on a question. The first of each effect is the one named; rules come in the order of
 // tiers and ids.
 struct Spoken {
@@ -63,8 +76,10 @@ struct Spoken {
   const Rule* allow = nullptr;
   std::array<bool, kTierCount> heard{};  // tiers of which a rule spoke
 
-  void hear(const Rule& rule) {
-    heard[static_cast<std::size_t>(rule.tier)] = true;
+  void hear(const Rule& rule, const Question& question) {
+    // Where it speaks for a lower tier it narrows what others of its tier let through, and lets nothing through.
+    const bool own = rule.effect != Effect::ask || word_of(rule, question) == rule.tier;
+    if (own) heard[static_cast<std::size_t>(rule.tier)] = true;
     const Rule*& first = rule.effect == Effect::deny ? deny : rule.effect == Effect::ask ? ask : allow;
     if (first == nullptr) first = &rule;
   }
@@ -160,7 +175,7 @@ Ruling RuleProgram::rule_on(const Question& question, Scratch& scratch) const {
       if (waiver != nullptr) scratch.waived.push_back(waiver);
       continue;
     }
-    spoken.hear(rule);
+    spoken.hear(rule, question);
     scratch.matched.push_back(&rule);
     if (rule.effect == Effect::deny) continue;
     lower(ruling.clamp.timeout, rule.clamp.timeout);
@@ -172,6 +187,8 @@ Ruling RuleProgram::rule_on(const Question& question, Scratch& scratch) const {
 
 Judgement RuleProgram::judge(const Question& question, Clamp& clamp) const {
   if (auto granted = builtin_grant(question.request)) return std::move(*granted);
+  const bool host_known = !question.withheld.test(static_cast<std::size_t>(Fact::host));
+  if (auto refused = host_known ? builtin_web(question.request) : std::nullopt) return std::move(*refused);
   if (const auto* vmrun = std::get_if<Vmrun>(&question.request.what)) return judge_vmrun(*vmrun);
 
   Scratch scratch;
@@ -195,6 +212,13 @@ Judgement RuleProgram::judge_by_rules(const Question& question, Clamp& clamp, Sc
     return judgement;
   }
   const auto& speaker = *ruling.rule;
+  if (speaker.effect != Effect::deny) {
+    for (const auto* rule : scratch.matched) {
+      if (rule->labels.empty()) continue;
+      const auto tier = word_of(*rule, question);
+      for (const auto& label : rule->labels) add_labels(judgement.labels, {{label, tier}});
+    }
+  }
   judgement.effect = speaker.effect;
   judgement.code = code_of(speaker.effect);
   judgement.rule = speaker.ref;
@@ -218,13 +242,13 @@ Judgement RuleProgram::judge_by_rules(const Question& question, Clamp& clamp, Sc
 std::vector<ShadowRuling> RuleProgram::judge_shadows(const Question& question, const Scratch& scratch,
                                                      const Ruling& ruling, const Judgement& judgement) const {
   Spoken spoken;
-  for (const auto* rule : scratch.matched) spoken.hear(*rule);
+  for (const auto* rule : scratch.matched) spoken.hear(*rule, question);
   std::vector<ShadowRuling> all;
   for (const auto& rule : shadows_) {
     Gaps gaps;
     if (!rule.actions.test(question.request.what.index()) || !matches(rule, question, gaps)) continue;
     auto with = spoken;
-    with.hear(rule);
+    with.hear(rule, question);
     Ruling then;
     conclude(with, set_.tiers, then);
     bool differs = then.effect != ruling.effect;

@@ -107,6 +107,7 @@ std::optional<Checked> run_test(const yaml::Node& test, const Scope& scope, cons
 // The path that a bare example stands for, when the rule asks about exactly one kind.
 std::string_view bare_fact(const Rule& rule) {
   const auto can = [&](Fact fact) { return (info_of(fact).actions & rule.actions).any(); };
+  if (can(Fact::host)) return "url";
   if (can(Fact::host_path)) return info_of(Fact::host_path).name;
   if (can(Fact::network)) return info_of(Fact::network).name;
   if (can(Fact::command)) return info_of(Fact::command).name;

@@ -11,10 +11,11 @@ namespace {
 
 using Kind = yaml::Node::Kind;
 
-constexpr std::array<std::string_view, 23> kKeys{
-    "image",      "cpus",  "memory_mb", "disk_gb", "network", "command",  "timeout", "host_path",
-    "guest_path", "bytes", "files",     "button",  "count",   "chars",    "keys",    "by",
-    "cause",      "name",  "verb",      "as",      "sandbox", "settings", "at"};
+constexpr std::array<std::string_view, 30> kKeys{
+    "image",  "cpus",   "memory_mb", "disk_gb", "network", "command", "timeout", "host_path",
+    "guest_path", "bytes", "files",  "button",  "count",   "chars",   "keys",    "by",
+    "cause",  "name",   "verb",      "url",     "method",  "scheme",  "host",    "port",
+    "path",   "address", "as",       "sandbox", "settings", "at"};
 
 // Longest text that a test makes up for `chars`.
 constexpr std::int64_t kMaxChars = 100'000;
@@ -33,12 +34,25 @@ Subject anybody() {
   return who;
 }
 
+// A text that the pattern matches.
+std::string one_of(std::string pattern) {
+  for (auto& c : pattern) {
+    if (c == '*' || c == '?') c = 'x';
+  }
+  return pattern;
+}
+
 Subject somebody_of(const SubjectIs& is) {
   auto who = anybody();
   if (!is.transports.empty()) who.transport = is.transports.front();
   if (!is.os_users.empty()) who.os_user = is.os_users.front();
   if (!is.uids.empty()) who.uid = is.uids.front();
   if (!is.clients.empty()) who.client_name = is.clients.front();
+  if (!is.issuers.empty()) {
+    who.token = Token{
+        is.issuers.front(), is.token_subjects.empty() ? "somebody" : one_of(is.token_subjects.front()), {}};
+    if (!is.audiences.empty()) who.token->audience.push_back(one_of(is.audiences.front()));
+  }
   return who;
 }
 
@@ -91,6 +105,60 @@ class Statements {
           return static_cast<Enum>(*at);
         },
         key);
+  }
+  // What a web request is about; the addresses of its host are not looked up unless they are stated.
+  WebTarget web_target(const char* filler) {
+    const auto bad = [&](const yaml::Entry& entry, const Error& why) {
+      into_.error("P0152", entry.value.at,
+                  quoted(entry.key) + " is refused before any rule: " + why.message + " (" + why.code + ")");
+    };
+    if (const auto* url = map_.find("url")) {
+      for (const auto* part : {"scheme", "host", "port", "path"}) {
+        if (const auto* twice = map_.find(part))
+          into_.error("P0114", twice->at, "`url` says " + quoted(part) + " already");
+      }
+      const auto text = read_text(url->value, "`url`", into_);
+      auto parsed = text ? parse_url(*text) : parse_url(filler);
+      if (parsed) return std::move(*parsed);
+      bad(*url, parsed.error());
+      return *parse_url(filler);
+    }
+    auto target = *parse_url(filler);
+    target.scheme = map_.find("scheme") == nullptr ? Scheme::https : word<Scheme>(Fact::scheme);
+    target.host = value<Host>(Fact::host, std::nullopt, Host(target.host),
+                              [&](const yaml::Entry& entry) -> std::optional<Host> {
+                                const auto text = read_text(entry.value, "`host`", into_);
+                                auto host = text ? Host::parse(*text) : Host::parse("");
+                                if (!host && text) bad(entry, host.error());
+                                return host ? std::optional(std::move(*host)) : std::nullopt;
+                              });
+    const std::int64_t usual = target.scheme == Scheme::http ? 80 : 443;
+    target.port = static_cast<std::uint16_t>(number(Fact::port, usual, 65535));
+    target.path = text(Fact::path, "/");
+    if (!target.path.starts_with('/')) {
+      if (const auto* entry = map_.find("path"))
+        into_.error("P0152", entry->value.at, "`path` begins with `/`");
+    }
+    return target;
+  }
+  std::vector<Address> addresses() {
+    std::vector<Address> all;
+    const auto* entry = map_.find("address");
+    if (entry == nullptr) return all;
+    if (entry->value.kind == Kind::scalar && !entry->value.quoted && entry->value.text == "unknown") {
+      withheld.set(static_cast<std::size_t>(Fact::address));
+      return all;
+    }
+    for (const auto& text :
+         read_texts(entry->value, "`address`", into_).value_or(std::vector<std::string>{})) {
+      const auto address = Address::parse(text);
+      if (address) {
+        all.push_back(*address);
+      } else {
+        into_.error("P0152", entry->value.at, quoted(text) + " is no address: " + address.error().message);
+      }
+    }
+    return all;
   }
   Survey survey() {
     Survey found;
@@ -145,9 +213,29 @@ std::optional<Action> vmrun(const yaml::Node& map, Position at, const ReadInto& 
   return Vmrun{*verb, "", {}, some_sandbox()};
 }
 
+// An https request is asked twice, as the proxy would: looked into, and where that is refused as a tunnel
+// that nobody looks into.
+void fetch(Statements& say, std::vector<Action>& first, std::vector<Action>& instead) {
+  auto method = say.text(Fact::method, "GET");
+  auto target = say.web_target("https://unknown.invalid/");
+  const auto addresses = say.addresses();
+  const auto tunnel = [&](Tunnel::Sight sight) {
+    auto made = tunnel_of(some_sandbox(), target.host, target.port, sight);
+    made.addresses = addresses;
+    return made;
+  };
+  if (target.scheme == Scheme::https) {
+    first.emplace_back(tunnel(Tunnel::Sight::inspected));
+    instead.emplace_back(tunnel(Tunnel::Sight::opaque));
+  }
+  auto asked = fetch_of(some_sandbox(), std::move(method), std::move(target));
+  asked.addresses = addresses;
+  first.emplace_back(std::move(asked));
+}
+
 // The action, in its halves; nothing when it cannot be built, which has been reported.
 std::vector<Action> actions_of(std::string_view call, Position at, const yaml::Node& map, Statements& say,
-                               const ReadInto& into) {
+                               std::vector<Action>& instead, const ReadInto& into) {
   using std::chrono::seconds;
   const auto box = some_sandbox();
   if (call == Create::kName) {
@@ -186,6 +274,17 @@ std::vector<Action> actions_of(std::string_view call, Position at, const yaml::N
   if (call == Approve::kName) return {Approve{Approve::Answer::allow, "ask-1"}};
   if (call == BuildImage::kName) return {BuildImage{say.text(Fact::name)}};
   if (call == RemoveImage::kName) return {RemoveImage{say.text(Fact::name)}};
+  if (call == Fetch::kName) {
+    std::vector<Action> first;
+    fetch(say, first, instead);
+    return first;
+  }
+  if (call == Tunnel::kName) {
+    auto target = say.web_target("https://unknown.invalid/");
+    auto asked = tunnel_of(box, std::move(target.host), target.port, Tunnel::Sight::opaque);
+    asked.addresses = say.addresses();
+    return {std::move(asked)};
+  }
   if (call == Vmrun::kName) {
     auto action = vmrun(map, at, into);
     if (action) return {std::move(*action)};
@@ -210,7 +309,7 @@ SandboxFacts read_sandbox(const yaml::Node& map, Statements& outer, const ReadIn
     if (labels->value.kind == Kind::scalar && labels->value.text == "unknown" && !labels->value.quoted) {
       say.withheld.set(static_cast<std::size_t>(Fact::sandbox_labels));
     } else if (const auto texts = mapping.texts("labels")) {
-      facts.labels.insert(texts->begin(), texts->end());
+      for (const auto& text : *texts) facts.labels.emplace(text, Tier::builtin);
     }
   }
   outer.withheld |= say.withheld;
@@ -264,7 +363,10 @@ void check_facts(std::string_view call, const yaml::Node& map, const ReadInto& i
   for (const auto& entry : map.entries) {
     const auto* info = fact_named(entry.key);
     const bool verb = entry.key == "verb" && call != Vmrun::kName;
-    if (verb || (info != nullptr && (info->actions & actions).none())) {
+    const bool url = entry.key == "url" && (actions & web_actions()).none();
+    const bool unseen =
+        call == Tunnel::kName && (entry.key == "method" || entry.key == "path" || entry.key == "scheme");
+    if (verb || url || unseen || (info != nullptr && (info->actions & actions).none())) {
       into.error("P0114", entry.at, quoted(call) + " has no " + quoted(entry.key));
     }
   }
@@ -278,31 +380,42 @@ std::optional<StatedQuestion> read_question(std::string_view call, Position at, 
                                             const Scope& scope, const ReadInto& into) {
   const auto errors = into.diagnostics->errors();
   Statements say(map, into);
-  auto actions = actions_of(call, at, map, say, into);
+  std::vector<Action> instead;
+  auto actions = actions_of(call, at, map, say, instead, into);
   if (!actions.empty()) check_facts(call, map, into);
   const auto box = read_sandbox(map, say, into);
   const auto who = read_subject(map, scope, into);
   std::optional<std::chrono::sys_seconds> when;
   if (const auto* day = map.find("at")) when = read_date(day->value, "`at`", into);
   StatedQuestion question{{}, read_settings(map, into), say.withheld};
-  for (auto& action : actions) {
-    auto facts = sandbox_of(action) != nullptr ? std::optional(box) : std::nullopt;
-    question.requests.push_back(
-        Request{who, std::move(facts), std::move(action), Correlation{some_call(), "", std::nullopt}, when});
-  }
+  const auto ask = [&](std::vector<Action>& what, std::vector<Request>& requests) {
+    for (auto& action : what) {
+      auto facts = sandbox_of(action) != nullptr ? std::optional(box) : std::nullopt;
+      requests.push_back(
+          Request{who, std::move(facts), std::move(action), Correlation{some_call(), "", std::nullopt}, when});
+    }
+  };
+  ask(actions, question.requests);
+  ask(instead, question.instead);
   if (into.diagnostics->errors() != errors) return std::nullopt;
   return question;
 }
 
 Answer answer(const RuleProgram& program, const StatedQuestion& question) {
-  Answer last;
-  for (const auto& request : question.requests) {
-    last.before.insert(last.before.end(), last.judgement.matched.begin(), last.judgement.matched.end());
-    last.clamp = {};
-    last.judgement = program.judge(Question{request, question.settings, question.withheld}, last.clamp);
-    if (last.judgement.effect != Effect::allow) break;
-  }
-  return last;
+  const auto one_by_one = [&](const std::vector<Request>& requests) {
+    Answer last;
+    for (const auto& request : requests) {
+      last.before.insert(last.before.end(), last.judgement.matched.begin(), last.judgement.matched.end());
+      last.clamp = {};
+      last.judgement = program.judge(Question{request, question.settings, question.withheld}, last.clamp);
+      if (last.judgement.effect != Effect::allow) break;
+    }
+    return last;
+  };
+  auto first = one_by_one(question.requests);
+  if (question.instead.empty() || first.judgement.effect == Effect::allow) return first;
+  auto other = one_by_one(question.instead);
+  return other.judgement.effect < first.judgement.effect ? other : first;
 }
 
 }  // namespace policy

@@ -14,9 +14,10 @@ namespace policy {
 
 // A question written down in a test. It owns what it asks about.
 struct StatedQuestion {
-  std::vector<Request> requests;  // `copy_out` is asked in two halves
+  std::vector<Request> requests;  // one after the other: `copy_out` is asked in two halves
   Facts settings;
   std::bitset<kFacts> withheld;
+  std::vector<Request> instead = {};  // where those are refused: https that nobody looks into
 };
 
 // The keys that state something: facts, `as`, `sandbox`, `settings`, and `at`, the day it is asked.
@@ -28,7 +29,8 @@ std::span<const std::string_view> statement_keys();
 std::optional<StatedQuestion> read_question(std::string_view call, Position at, const yaml::Node& map,
                                             const Scope&, const ReadInto&);
 
-// What rules say of a whole question: of the first half that they do not allow, else of the last.
+// What rules say of a whole question: of the first half that they do not allow, else of the last; and of what
+// stands instead, where that is better for the caller.
 struct Answer {
   Judgement judgement;
   Clamp clamp;

@@ -162,11 +162,13 @@ Result<void> judge_host_fields(WebTarget& target, std::span<const std::string_vi
 
 }  // namespace
 
+std::string_view spelling(Scheme scheme) { return scheme == Scheme::https ? "https" : "http"; }
+
 std::string WebTarget::authority() const { return host.text() + ":" + std::to_string(port); }
 
 std::string WebTarget::text() const {
   if (is_tunnel()) return authority();
-  return (scheme == Scheme::https ? "https://" : "http://") + authority() + (path == "*" ? "" : path);
+  return std::string(spelling(scheme)) + "://" + authority() + (path == "*" ? "" : path);
 }
 
 Result<WebTarget> parse_web_target(std::string_view method, std::string_view target,

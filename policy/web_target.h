@@ -16,6 +16,7 @@ inline constexpr std::size_t kMaxWebTarget = 8192;
 inline constexpr std::size_t kMaxMethod = 32;
 
 enum class Scheme { http, https };
+std::string_view spelling(Scheme);
 
 // Where one web request goes. Policy, record, Host field, look-up, the comparison with SNI and the dialler
 // all take it from here; nothing reads the bytes again, or two readers could see two hosts.

@@ -67,7 +67,7 @@ enum class CopyShape { file, folder };
 //
 // As inventory it also knows sandboxes that are gone, for a while: calls about them are let through to their
 // owner, who gets `sandbox.expired` or `sandbox.destroyed` instead of an unknown id. They count nowhere.
-class Machines : public policy::Inventory {
+class Machines : public policy::Inventory, public policy::LabelKeeper {
  public:
   // The engine that decides the vmrun commands; before anything else, once. It outlives the machines.
   virtual void attach(policy::Engine&) = 0;

@@ -14,7 +14,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxMarker = 4096;
+constexpr std::size_t kMaxMarker = 16384;
+// Together with the rest well below what a marker may have.
+constexpr std::size_t kMaxLabels = 100;
+constexpr std::size_t kMaxLabel = 64;
 constexpr std::size_t kMaxEntries = 10'000;
 constexpr std::string_view kProduct = "sallyport sandbox";
 constexpr std::int64_t kLastSecond = 253'402'300'799;  // year 9999
@@ -53,6 +56,18 @@ std::optional<std::int64_t> second_at(const Json& json, const char* key) {
   return value;
 }
 
+std::optional<policy::Labels> labels_of(const Json& json) {
+  if (!json.is_object() || json.empty() || json.size() > kMaxLabels) return std::nullopt;
+  policy::Labels labels;
+  for (const auto& [label, tier] : json.items()) {
+    const auto which =
+        tier.is_string() ? policy::tier_from(tier.get_ref<const std::string&>()) : std::nullopt;
+    if (label.empty() || label.size() > kMaxLabel || !which) return std::nullopt;
+    labels.emplace(label, *which);
+  }
+  return labels;
+}
+
 std::string marker_path(const std::string& clones, const policy::SandboxId& id) {
   return clones + "/" + id.text() + "/" + std::string(kMarkerName);
 }
@@ -72,6 +87,7 @@ std::string write_marker(const SandboxMarker& marker) {
   json["expires"] = marker.expires;
   json["boot"] = marker.boot;
   if (!marker.image.empty()) json["image"] = marker.image;
+  for (const auto& [label, tier] : marker.labels) json["labels"][label] = policy::spelling(tier);
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
@@ -79,7 +95,9 @@ policy::Result<SandboxMarker> parse_marker(std::string_view bytes) {
   if (bytes.size() > kMaxMarker) return malformed("too long");
   const Json json = Json::parse(bytes, nullptr, false);
   const bool named = json.is_object() && json.contains("image");
-  if (!json.is_object() || json.size() != (named ? 11 : 10)) return malformed("not an object of its fields");
+  const bool labelled = json.is_object() && json.contains("labels");
+  const std::size_t fields = 10 + (named ? 1 : 0) + (labelled ? 1 : 0);
+  if (!json.is_object() || json.size() != fields) return malformed("not an object of its fields");
   if (text_at(json, "product", 64) != kProduct) return malformed("`product`");
   const auto id_text = text_at(json, "sandbox", 64);
   const auto owner = text_at(json, "principal", 512);
@@ -109,6 +127,11 @@ policy::Result<SandboxMarker> parse_marker(std::string_view bytes) {
                        *created,       *expires, *boot,     *version};
   if (named) marker.image = text_at(json, "image", 64).value_or("");
   if (named && !policy::is_image_name(marker.image)) return malformed("`image`");
+  if (labelled) {
+    auto labels = labels_of(json["labels"]);
+    if (!labels) return malformed("`labels`");
+    marker.labels = std::move(*labels);
+  }
   return marker;
 }
 
@@ -123,6 +146,9 @@ policy::Result<> make_marked_folder(const std::string& clones, const SandboxMark
 }
 
 policy::Result<> update_marker(const std::string& clones, const SandboxMarker& marker) {
+  if (marker.labels.size() > kMaxLabels) {
+    return policy::fail("marker.labels", "a sandbox has at most " + std::to_string(kMaxLabels) + " labels");
+  }
   return write_file(marker_path(clones, marker.id), write_marker(marker));
 }
 

@@ -6,6 +6,7 @@
 
 #include "policy/action.h"
 #include "policy/ids.h"
+#include "policy/request.h"
 #include "policy/result.h"
 
 namespace vmware {
@@ -24,6 +25,7 @@ struct SandboxMarker {
   std::string boot;          // the host's boot id when it was written
   std::string version;       // of the program that wrote it
   std::string image = {};    // the base's name; empty: that of the settings
+  policy::Labels labels = {};
 
   bool operator==(const SandboxMarker&) const = default;
 };

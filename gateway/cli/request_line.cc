@@ -9,6 +9,7 @@
 
 #include "gateway/cli/json_line.h"
 #include "gateway/cli/stated_json.h"
+#include "policy/builtin.h"
 #include "policy/explain.h"
 #include "policy/result.h"
 #include "policy/stated_words.h"
@@ -38,7 +39,7 @@ class Line {
     if (checked) checked = take_arguments();
     if (checked) checked = take_facts();
     if (!checked) return tl::unexpected(checked.error());
-    if (web()) return policy::StatedQuestion{};
+    if (refused_) return policy::StatedQuestion{};
 
     policy::Diagnostics found;
     auto question = policy::read_question(action, {1, 1}, statement_, anatomy.everyone, {"request", &found});
@@ -54,7 +55,8 @@ class Line {
     return std::move(*question);
   }
 
-  bool web() const { return action == "fetch"; }
+  // A target that is refused before any rule.
+  const std::optional<policy::Judgement>& refused() const { return refused_; }
   bool foreign() const { return foreign_; }
 
   std::string action;
@@ -107,13 +109,16 @@ class Line {
     if (!args->is_object()) return invalid_line("`args` must be an object");
     for (const auto& [key, value] : args->items()) {
       Result<void> taken;
-      if (web()) continue;
       if (action == policy::Vmrun::kName && key == "command") {
         taken = add("verb", value);
       } else if (action == policy::Vmrun::kName && key == "vmx") {
         if (!value.is_string() || !value.get_ref<const std::string&>().starts_with('/'))
           return invalid_line("`vmx` must be a full path");
         vmx_ = value.get<std::string>();
+      } else if (action == policy::Fetch::kName && key == "url" && value.is_string()) {
+        const auto target = policy::parse_url(value.get_ref<const std::string&>());
+        if (!target) refused_ = policy::refused_target(target.error());
+        taken = add(key, value);
       } else if (action == policy::TypeText::kName && key == "text") {
         if (!value.is_string()) return invalid_line("`text` must be text");
         const auto& text = value.get_ref<const std::string&>();
@@ -137,7 +142,6 @@ class Line {
     const auto* facts = member("facts");
     if (facts == nullptr) return {};
     if (!facts->is_object()) return invalid_line("`facts` must be an object");
-    if (web()) return {};
     for (const auto& [key, value] : facts->items()) {
       if (key == "settings") {
         if (!value.is_object()) return invalid_line("`settings` must be an object");
@@ -155,7 +159,7 @@ class Line {
 
   // Who asks, where the line knows more than a name. Null: not known.
   Result<void> take_session(policy::Subject& who) const {
-    static constexpr std::array<std::string_view, 4> kKeys{"transport", "os_user", "uid", "client"};
+    static constexpr std::array<std::string_view, 5> kKeys{"transport", "os_user", "uid", "client", "token"};
     const auto* session = member("session");
     if (session == nullptr) return {};
     if (auto checked = only_keys(*session, "`session`", kKeys); !checked) return checked;
@@ -171,6 +175,10 @@ class Line {
         }
         continue;
       }
+      if (key == "token") {
+        if (auto taken = take_token(value, who); !taken) return taken;
+        continue;
+      }
       if (!value.is_string() && !(value.is_null() && key != "transport"))
         return invalid_line(in_ticks(key) + " of `session` must be text");
       const auto text = value.is_null() ? std::string() : value.get<std::string>();
@@ -181,6 +189,33 @@ class Line {
       if (!transport) return invalid_line("`transport` must be stdio, http or cli");
       who.transport = *transport;
     }
+    return {};
+  }
+
+  static Result<void> take_token(const json& value, policy::Subject& who) {
+    static constexpr std::array<std::string_view, 3> kKeys{"issuer", "subject", "audience"};
+    who.token.reset();
+    if (value.is_null()) return {};
+    if (auto checked = only(value, "`token`", kKeys); !checked) return checked;
+    policy::Token token;
+    const auto text = [](const json& from, std::string& into) {
+      if (!from.is_string()) return false;
+      into = from.get<std::string>();
+      return true;
+    };
+    for (const auto& [key, part] : value.items()) {
+      bool good = true;
+      if (key == "issuer") good = text(part, token.issuer);
+      if (key == "subject") good = text(part, token.subject);
+      if (key == "audience") {
+        for (const auto& one : part.is_array() ? part : json::array({part})) {
+          token.audience.emplace_back();
+          good = text(one, token.audience.back()) && good;
+        }
+      }
+      if (!good) return invalid(in_ticks(key) + " of `token` must be text");
+    }
+    who.token = std::move(token);
     return {};
   }
 
@@ -195,6 +230,7 @@ class Line {
   const json& line_;
   Node statement_;
   std::string as_, vmx_;
+  std::optional<policy::Judgement> refused_;
   bool has_sandbox_ = false;
   bool foreign_ = false;
 };
@@ -226,9 +262,7 @@ policy::Judgement own_rule(std::string id, std::string code, std::string reason)
 
 policy::Judgement judge(const policy::Anatomy& anatomy, const Line& line,
                         const policy::StatedQuestion& question) {
-  if (line.web()) {
-    return own_rule("web", "web.unavailable", "there is no web enforcer yet, so no web request is allowed");
-  }
+  if (line.refused()) return *line.refused();
   for (const auto& request : question.requests) {
     const bool about_one = policy::sandbox_of(request.what) != nullptr;
     if (line.foreign() && about_one && request.who.transport != policy::Transport::system) {

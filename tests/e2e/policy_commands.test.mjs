@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { root, run, sallyport } from './harness.mjs';
 
 const head = 'sallyport: policy/v1\ntier: user\nname: mine\ndefault: deny\n';
-const shipped = ['default.yaml', 'locked-down.yaml', 'read-only.yaml'].map((name) => path.join(root, 'policies', name));
+const shipped = ['default.yaml', 'locked-down.yaml', 'read-only.yaml', 'ci.yaml', 'outbound-quarantine.yaml'].map((name) => path.join(root, 'policies', name));
 let folder, env;
 before(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'sp-policy-'));

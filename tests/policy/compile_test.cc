@@ -524,7 +524,7 @@ TEST(Program, AsksAboutTheSandbox) {
       "  both: { deny: stop, sandbox: { labels: { all: [a, b] } } }\n");
   auto request = ask(policy::Run{box(), "x", {}});
   EXPECT_EQ(said(rules->judge(request, {})), "allow all");
-  request.sandbox->labels = {"net-tainted"};
+  request.sandbox->labels = {{"net-tainted", Tier::user}};
   EXPECT_EQ(said(rules->judge(request, {})), "deny tainted");
   request.sandbox.reset();
   EXPECT_EQ(said(rules->judge(request, {})), "deny tainted");
@@ -536,9 +536,9 @@ TEST(Program, AsksAboutTheSandbox) {
   EXPECT_EQ(said(rules->judge(request, {})), "deny old");
 
   request = ask(Stop{box(), job()});
-  request.sandbox->labels = {"a"};
+  request.sandbox->labels = {{"a", Tier::user}};
   EXPECT_EQ(said(rules->judge(request, {})), "allow all");
-  request.sandbox->labels = {"a", "b", "c"};
+  request.sandbox->labels = {{"a", Tier::user}, {"b", Tier::user}, {"c", Tier::user}};
   EXPECT_EQ(said(rules->judge(request, {})), "deny both");
 }
 

@@ -204,5 +204,71 @@ TEST(ReadOnlyPolicy, DecidesAsItsTableSays) {
         });
 }
 
+TEST(CiPolicy, DecidesAsItsTableSays) {
+  auto job_of = [](const char* subject) {
+    Subject who;
+    who.principal = PrincipalId{"token"};
+    who.transport = Transport::http;
+    who.token = Token{"https://ci.example", subject, {}};
+    return who;
+  };
+  const auto job_here = job_of("repo:acme/web");
+  const auto web = with("web", true);
+  const auto online = [](const char* method, const char* url) {
+    return Action(fetch_of(box(), method, *parse_url(url)));
+  };
+  check("ci.yaml",
+        {
+            {"a machine", Create{}, "allow create", known_settings(), job_here},
+            {"a machine, by nobody known", Create{}, "deny default"},
+            {"a machine, by a job of others", Create{}, "deny default", known_settings(), job_of("repo:x/acme")},
+            {"a web machine, web not set up", Create{Network::web}, "deny default", known_settings(), job_here},
+            {"a web machine", Create{Network::web}, "allow create-web", web, job_here},
+            {"a nat machine", Create{Network::nat}, "deny default", web, job_here},
+            {"a command", policy::Run{box(), "make", seconds(60)}, "allow use", web, job_here},
+            {"the sources", copy_in("src", "/home/agent/src"), "allow bring", web, job_here},
+            {"a credential", copy_in("home/.netrc", "/tmp/x"), "deny no-secrets", web, job_here},
+            {"a report, second half", publish("/tmp/a", "reports/a"), "allow take", web, job_here},
+            {"the sources out", publish("/tmp/a", "src/a"), "deny default", web, job_here},
+            {"a package", online("GET", "https://a.mirror.example.org/x"), "allow packages", web, job_here},
+            {"a package, to write", online("PUT", "https://a.mirror.example.org/x"), "deny default", web, job_here},
+            {"a page", online("GET", "https://example.org/"), "deny default", web, job_here},
+            {"a click", Click{box()}, "deny default", with("remote_input", true), job_here},
+            {"an image", BuildImage{"x"}, "deny default", web, job_here},
+            {"the end, by a person", Destroy{box()}, "allow use", web, person()},
+        });
+}
+
+TEST(OutboundQuarantinePolicy, LetsNothingOutButReportsAndHashes) {
+  const auto web = with("web", true);
+  const auto online = [](const char* method, const std::string& url) {
+    return Action(fetch_of(box(), method, *parse_url(url)));
+  };
+  check("outbound-quarantine.yaml",
+        {
+            {"a web machine", Create{Network::web}, "allow create-web", web},
+            {"a nat machine", Create{Network::nat}, "deny no-nat", web},
+            {"a sample in", copy_in("samples/a.exe", "/home/agent/a.exe"), "allow bring"},
+            {"a report", publish("/tmp/a", "reports/a.md"), "allow reports"},
+            {"the folder of reports itself", publish("/tmp/a", "reports"), "deny held-back"},
+            {"hashes", publish("/tmp/a", "dist/SHA256SUMS"), "allow hashes"},
+            {"the sample out", publish("/tmp/a", "samples/a.exe"), "deny held-back"},
+            {"the sample out, first half", fetch("/tmp/a", "samples/a.exe"), "deny held-back"},
+            {"a page", online("GET", "https://example.org/a"), "allow read", web},
+            {"a form", online("POST", "https://example.org/a"), "deny default", web},
+            {"a long query", online("GET", "https://example.org/a?" + std::string(300, 'x')), "deny no-query",
+             web},
+            {"a tunnel", tunnel_of(box(), *Host::parse("example.org"), 443, Tunnel::Sight::opaque),
+             "deny no-query", web},
+        });
+  const auto program = shipped("outbound-quarantine.yaml");
+  ASSERT_TRUE(program);
+  auto made = judge(*program, Create{Network::web}, web);
+  EXPECT_EQ(made.labels, (Labels{{"was-online", Tier::user}}));
+  auto request = ask(publish("/tmp/a", "reports/a.md"));
+  request.sandbox->labels = made.labels;
+  EXPECT_EQ(said(program->judge(request, web)), "ask was-online");
+}
+
 }  // namespace
 }  // namespace policy

@@ -107,8 +107,8 @@ Asked question(Dice& dice) {
   if (dice.chance(50)) who.os_user = "bob";
   Asked asked{ask(std::move(what), who), known_settings()};
   asked.settings["web"] = dice.chance(50);
-  if (dice.chance(50)) asked.request.sandbox->labels.insert("p");
-  if (dice.chance(50)) asked.request.sandbox->labels.insert("q");
+  if (dice.chance(50)) asked.request.sandbox->labels.emplace("p", dice.one<Tier>({Tier::org, Tier::project}));
+  if (dice.chance(50)) asked.request.sandbox->labels.emplace("q", dice.one<Tier>({Tier::org, Tier::project}));
   return asked;
 }
 

@@ -169,8 +169,8 @@ Asked question(Dice& dice) {
   if (dice.chance(20)) who.uid.reset();
   Asked asked{ask(action(dice), who)};
   if (auto& sandbox = asked.request.sandbox; sandbox) {
-    if (dice.chance(50)) sandbox->labels.insert("p");
-    if (dice.chance(50)) sandbox->labels.insert("q");
+    if (dice.chance(50)) sandbox->labels.emplace("p", dice.one<Tier>({Tier::org, Tier::project}));
+    if (dice.chance(50)) sandbox->labels.emplace("q", dice.one<Tier>({Tier::org, Tier::project}));
     sandbox->network = dice.one<Network>({Network::none, Network::web});
     if (dice.chance(10)) sandbox.reset();
   }

@@ -45,7 +45,8 @@ asio::awaitable<Result<SandboxInfo>> Owner::create(policy::Grant<policy::Create>
                                                    std::stop_token stop) {
   const auto began = clock_.since_boot();
   auto* const place = grant.proof<policy::Reservation>();
-  auto made = co_await make(grant.cause(), grant.action(), place, std::move(progress), std::move(stop));
+  auto made = co_await make(grant.cause(), grant.action(), grant.labels(), place, std::move(progress),
+                            std::move(stop));
   policy::Outcome outcome;
   outcome.duration_us =
       std::chrono::duration_cast<std::chrono::microseconds>(clock_.since_boot() - began).count();
@@ -54,8 +55,8 @@ asio::awaitable<Result<SandboxInfo>> Owner::create(policy::Grant<policy::Create>
 }
 
 asio::awaitable<Result<SandboxInfo>> Owner::make(policy::Caller cause, policy::Create what,
-                                                 policy::Reservation* place, Progress progress,
-                                                 std::stop_token stop) {
+                                                 policy::Labels labels, policy::Reservation* place,
+                                                 Progress progress, std::stop_token stop) {
   if (what.network == policy::Network::web) {
     co_return policy::fail("network.web", "network `web` is not set up; use `none`");
   }
@@ -73,7 +74,8 @@ asio::awaitable<Result<SandboxInfo>> Owner::make(policy::Caller cause, policy::C
                        now + life.count(),
                        boot_,
                        SALLYPORT_VERSION,
-                       what.image};
+                       what.image,
+                       std::move(labels)};
   if (auto made = make_marked_folder(settings_.clones, marker); !made) {
     co_return tl::unexpected(made.error());
   }

@@ -152,6 +152,20 @@ std::optional<policy::SandboxFacts> Owner::find(const policy::SandboxId& id) con
   return registry_.facts(id, clock_.since_boot());
 }
 
+Result<void> Owner::add(const policy::SandboxId& id, const policy::Labels& labels) {
+  const auto sandbox = registry_.find(id);
+  if (!sandbox) {
+    // Of one that is gone nothing can happen any more that its labels could forbid.
+    if (registry_.find_gone(id) != nullptr) return {};
+    return policy::fail("sandbox.unknown", "there is no sandbox `" + id.text() + "`");
+  }
+  auto marker = sandbox->marker;
+  if (!policy::add_labels(marker.labels, labels)) return {};
+  if (auto written = update_marker(settings_.clones, marker); !written) return written;
+  sandbox->marker = std::move(marker);
+  return {};
+}
+
 std::size_t Owner::count(const policy::PrincipalId* owner) const { return registry_.count(owner); }
 
 std::size_t Owner::running_jobs(const policy::SandboxId& id) const {

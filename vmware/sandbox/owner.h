@@ -50,6 +50,7 @@ class Owner final : public Machines {
   std::vector<SandboxInfo> all() const override;
 
   std::optional<policy::SandboxFacts> find(const policy::SandboxId&) const override;
+  Result<void> add(const policy::SandboxId&, const policy::Labels&) override;
   std::size_t count(const policy::PrincipalId*) const override;
   std::size_t running_jobs(const policy::SandboxId&) const override;
 
@@ -75,8 +76,8 @@ class Owner final : public Machines {
 
   // create.cc
   // `place` (null: none) is the grant's, which outlives the call: given back once the registry counts.
-  Task<Result<SandboxInfo>> make(policy::Caller cause, policy::Create what, policy::Reservation* place,
-                                 Progress, std::stop_token);
+  Task<Result<SandboxInfo>> make(policy::Caller cause, policy::Create what, policy::Labels labels,
+                                 policy::Reservation* place, Progress, std::stop_token);
   Task<Result<void>> bring_up(policy::Caller cause, Held, policy::Create what, Progress, std::stop_token);
   Task<Result<void>> clone(policy::Caller cause, Held, std::stop_token);
   Task<Result<void>> base_is_usable(policy::Caller cause, Base base, std::stop_token);

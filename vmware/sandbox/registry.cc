@@ -42,7 +42,8 @@ void Registry::remove(const policy::SandboxId& id, std::optional<policy::Error> 
   const auto at = sandboxes_.find(id);
   if (at == sandboxes_.end()) return;
   if (why) {
-    gone_.insert_or_assign(id, Gone{at->second->marker.owner, at->second->marker.network, std::move(*why)});
+    gone_.insert_or_assign(id, Gone{at->second->marker.owner, at->second->marker.network,
+                                    at->second->marker.labels, std::move(*why)});
     gone_order_.push_back(id);
     if (gone_order_.size() > kRemembered) {
       gone_.erase(gone_order_.front());
@@ -62,10 +63,11 @@ std::optional<policy::SandboxFacts> Registry::facts(const policy::SandboxId& id,
                                                     std::chrono::nanoseconds now) const {
   if (const auto sandbox = find(id)) {
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - sandbox->born);
-    return policy::SandboxFacts{id, sandbox->marker.owner, sandbox->marker.network, age, {}};
+    return policy::SandboxFacts{id, sandbox->marker.owner, sandbox->marker.network, age,
+                                sandbox->marker.labels};
   }
   if (const auto* gone = find_gone(id)) {
-    return policy::SandboxFacts{id, gone->owner, gone->network, {}, {}};
+    return policy::SandboxFacts{id, gone->owner, gone->network, {}, gone->labels};
   }
   return std::nullopt;
 }

@@ -54,6 +54,7 @@ struct Sandbox {
 struct Gone {
   policy::PrincipalId owner;
   policy::Network network = policy::Network::none;
+  policy::Labels labels;
   policy::Error why;
 };
 

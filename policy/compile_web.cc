@@ -1,0 +1,102 @@
+#include "policy/compile_web.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "policy/wording.h"
+
+namespace policy {
+namespace {
+
+constexpr std::string_view kAny = "any";
+constexpr std::string_view kNone = "none", kPassthrough = "passthrough";
+
+bool is_method(std::string_view word) {
+  return !word.empty() && word.size() <= 32 &&
+         std::all_of(word.begin(), word.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });
+}
+
+bool has_one_of(const yaml::Node& map, std::initializer_list<std::string_view> keys) {
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](std::string_view key) { return map.find(key) != nullptr; });
+}
+
+// Whether a condition on `fact` holds for `word`, wherever the rule asks about it on its top level.
+bool lets(const Condition& when, Fact fact, std::string_view word) {
+  const auto* all = std::get_if<AllOf>(&when.is);
+  if (all == nullptr) return true;
+  return std::all_of(all->parts.begin(), all->parts.end(), [&](const Condition& part) {
+    const auto* is = std::get_if<WordIs>(&part.is);
+    if (is != nullptr && is->fact == fact)
+      return std::find(is->words.begin(), is->words.end(), word) != is->words.end();
+    const auto* negation = std::get_if<NotThis>(&part.is);
+    const auto* not_this = negation == nullptr ? nullptr : std::get_if<WordIs>(&negation->part.front().is);
+    if (not_this == nullptr || not_this->fact != fact) return true;
+    return std::find(not_this->words.begin(), not_this->words.end(), word) == not_this->words.end();
+  });
+}
+
+void also(Condition& when, Condition part) { std::get<AllOf>(when.is).parts.push_back(std::move(part)); }
+
+// The methods, or none for `any`.
+std::vector<std::string> named_methods(const yaml::Entry& effect, const ReadInto& into) {
+  const auto words = read_texts(effect.value, quoted(effect.key), into);
+  if (!words) return {};
+  if (words->empty())
+    into.error("P0121", effect.value.at,
+               quoted(effect.key) + " is empty and would match nothing; remove the rule");
+  std::vector<std::string> methods;
+  for (const auto& word : *words) {
+    if (word == kAny) continue;
+    if (word == "CONNECT") {
+      into.error("P0161", effect.value.at,
+                 "a tunnel is allowed by `any` with `tls: passthrough`; `CONNECT` is not named");
+    } else if (!is_method(word)) {
+      into.error("P0161", effect.value.at,
+                 quoted(effect.key) + " names methods of HTTP in capitals, like `GET`, or `any`; not " +
+                     quoted(word));
+    } else {
+      methods.push_back(word);
+    }
+  }
+  const bool any = std::find(words->begin(), words->end(), kAny) != words->end();
+  if (any && words->size() > 1) into.error("P0161", effect.value.at, "`any` stands alone");
+  return any ? std::vector<std::string>{} : methods;
+}
+
+}  // namespace
+
+void complete_web_rule(const yaml::Entry& effect, const yaml::Node& written, const std::string& what,
+                       Rule& rule, const ReadInto& into) {
+  auto methods = named_methods(effect, into);
+  const bool sees = !methods.empty() || has_one_of(written, {"method", "methods", "path", "paths", "url"});
+  if (!methods.empty()) also(rule.when, Condition{WordIs{Fact::method, std::move(methods)}});
+  if (rule.effect == Effect::deny) return;
+
+  if (!has_one_of(written, {"host", "hosts", "address", "cidrs"})) {
+    into.error("P0162", effect.at, what + " lets every host through; say `hosts: any` if that is meant");
+  }
+  if (!has_one_of(written, {"port", "ports"})) {
+    also(rule.when, Condition{AnyOf{{Condition{NumberIs{Fact::port, 80, 80}},
+                                     Condition{NumberIs{Fact::port, 443, 443}}}}});
+  }
+  const auto* tls = written.find("tls");
+  const bool https = lets(rule.when, Fact::scheme, "https");
+  const bool blind = tls == nullptr ? https : lets(rule.when, Fact::tls, kPassthrough);
+  if (sees && blind) {
+    into.error(
+        "P0163", tls == nullptr ? effect.at : tls->at,
+        "methods and paths cannot be judged in https that is passed through, so " + what +
+            " could not be enforced; add `tls: inspect`, or `scheme: http`, or say `any` without a path");
+  }
+  if (tls == nullptr) {
+    std::vector<std::string> ways{std::string(kNone)};
+    if (!sees) ways.emplace_back(kPassthrough);
+    also(rule.when, Condition{WordIs{Fact::tls, std::move(ways)}});
+  }
+}
+
+}  // namespace policy

@@ -1,0 +1,311 @@
+// The sections `web:` and `input:`: what their rules let through, and what is refused when they are read.
+#include "policy/compile_web.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/builtin.h"
+#include "policy/compile.h"
+#include "policy/web_pattern.h"
+#include "tests/policy/questions.h"
+
+namespace policy {
+namespace {
+
+using namespace questions;
+
+constexpr std::string_view kHead = "sallyport: policy/v1\ntier: user\nname: t\ndefault: deny\n";
+
+Compiled compiled(std::string_view body) {
+  const std::vector<Source> sources{{"p.yaml", std::string(kHead) + std::string(body), {}}};
+  return compile(sources);
+}
+
+// A policy whose own tests say what it means. `body` is what follows the head, `tests` items of its `tests:`.
+struct Meaning {
+  const char* name;
+  const char* body;
+  std::vector<const char*> tests;
+};
+class WebRule : public testing::TestWithParam<Meaning> {};
+
+TEST_P(WebRule, MeansWhatItsTestsSay) {
+  std::string text = std::string(GetParam().body) + "tests:\n";
+  for (const auto* test : GetParam().tests) text += "  - { " + std::string(test) + " }\n";
+  const auto result = compiled(text);
+  for (const auto& found : result.diagnostics) ADD_FAILURE() << found.format();
+  EXPECT_NE(result.program, nullptr);
+}
+
+constexpr auto kPackages =
+    "web:\n  packages: { allow: [GET, HEAD], hosts: [packages.example.net, \"*.mirror.example.org\"], ports: "
+    "443, tls: inspect }\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, WebRule,
+    testing::Values(
+        Meaning{"methods_hosts_and_ports",
+                kPackages,
+                {
+                    "call: fetch, url: \"https://packages.example.net/a\", expect: allow packages",
+                    "call: fetch, url: \"https://PACKAGES.example.net./a\", expect: allow packages",
+                    "call: fetch, method: HEAD, url: \"https://packages.example.net\", expect: allow packages",
+                    "call: fetch, method: POST, url: \"https://packages.example.net/a\", expect: deny default",
+                    "call: fetch, method: get, url: \"https://packages.example.net/a\", expect: deny default",
+                    "call: fetch, url: \"http://packages.example.net/a\", expect: deny default",
+                    "call: fetch, url: \"https://packages.example.net:8443/a\", expect: deny default",
+                    "call: fetch, url: \"https://a.mirror.example.org/\", expect: allow packages",
+                    "call: fetch, url: \"https://a.b.mirror.example.org/\", expect: allow packages",
+                    "call: fetch, url: \"https://mirror.example.org/\", expect: deny default",
+                    "call: fetch, url: \"https://xmirror.example.org/\", expect: deny default",
+                    "call: fetch, url: \"https://packages.example.net.evil-example.com/\", expect: deny default",
+                    "call: tunnel, host: packages.example.net, expect: deny default",
+                    "call: fetch, host: unknown, expect: deny default",
+                    "call: fetch, host: packages.example.net, method: unknown, expect: deny default",
+                }},
+        Meaning{"any_method_passes_tunnels_through",
+                "web:\n  all: { allow: any, hosts: example.org }\n",
+                {
+                    "call: fetch, url: \"https://example.org/\", expect: allow all",
+                    "call: fetch, method: DELETE, url: \"http://example.org/\", expect: allow all",
+                    "call: tunnel, host: example.org, expect: allow all",
+                    "call: tunnel, host: example.org, port: 22, expect: deny default",
+                    "call: fetch, url: \"https://example.org:444/\", expect: deny default",
+                }},
+        Meaning{"a_path_is_judged_where_it_is_seen",
+                "web:\n  own: { allow: GET, hosts: code.example.com, paths: [\"/repos/acme/**\", /health, /], tls: "
+                "inspect }\n",
+                {
+                    "call: fetch, url: \"https://code.example.com/repos/acme/x\", expect: allow own",
+                    "call: fetch, url: \"https://code.example.com/repos/acme/x/y?z=/../..\", expect: allow own",
+                    "call: fetch, url: \"https://code.example.com/repos/%61cme/x\", expect: allow own",
+                    "call: fetch, url: \"https://code.example.com/repos/acme/\", expect: allow own",
+                    "call: fetch, url: \"https://code.example.com/repos/acme\", expect: allow own",
+                    "call: fetch, url: \"https://code.example.com/health\", expect: allow own",
+                    "call: fetch, url: \"https://code.example.com\", expect: allow own",
+                    "call: fetch, url: \"https://code.example.com/?q\", expect: allow own",
+                    "call: fetch, url: \"https://code.example.com/health/x\", expect: deny default",
+                    "call: fetch, url: \"https://code.example.com/repos/acmex/y\", expect: deny default",
+                    "call: fetch, url: \"https://code.example.com/repos/acme/..%2f..%2fadmin\", expect: deny "
+                    "default",
+                    "call: fetch, url: \"https://code.example.com/repos/acme/../../admin\", expect: deny "
+                    "default",
+                    "call: fetch, url: \"https://code.example.com/repos//acme/x\", expect: deny default",
+                }},
+        Meaning{"a_refused_path_is_refused_in_every_spelling",
+                "web:\n  all: { allow: any, hosts: any, tls: inspect, ports: [80, 443] }\n"
+                "  admin: { deny: any, paths: \"/admin/**\" }\n",
+                {
+                    "call: fetch, url: \"http://example.org/a\", expect: deny default",
+                    "call: fetch, url: \"https://example.org/a\", expect: allow all",
+                    "call: fetch, url: \"https://example.org/admin/x\", expect: deny admin",
+                    "call: fetch, url: \"https://example.org/%61dmin/x\", expect: deny admin",
+                    "call: fetch, url: \"https://example.org/admin\", expect: deny admin",
+                    "call: fetch, url: \"https://example.org/admin/\", expect: deny admin",
+                    "call: fetch, url: \"https://example.org/./admin/x\", expect: deny admin",
+                    "call: fetch, url: \"https://example.org//admin/x\", expect: deny admin",
+                }},
+        Meaning{"what_is_not_public_is_refused_before_any_rule",
+                "web:\n  all: { allow: any, hosts: any }\n",
+                {
+                    "call: fetch, url: \"http://127.0.0.1/\", expect: deny builtin:web-address",
+                    "call: fetch, url: \"http://[::ffff:10.0.0.1]/\", expect: deny builtin:web-address",
+                    "call: fetch, url: \"http://169.254.169.254/latest/\", expect: deny "
+                    "builtin:web-address",
+                    "call: fetch, url: \"http://localhost/\", expect: deny builtin:web-name",
+                    "call: fetch, url: \"http://printer/\", expect: deny builtin:web-name",
+                    "call: fetch, url: \"http://example.org/\", address: 10.1.2.3, expect: deny "
+                    "builtin:web-address",
+                    "call: fetch, url: \"http://example.org/\", address: [198.41.0.4, \"::1\"], expect: deny "
+                    "builtin:web-address",
+                    "call: fetch, url: \"http://example.org/\", address: 198.41.0.4, expect: allow all",
+                }},
+        Meaning{"addresses_that_refuse_and_that_allow",
+                "sets: { corp: { cidrs: [198.41.0.0/24, \"2001:503::/32\"] } }\n"
+                "web:\n  all: { allow: any, hosts: any }\n"
+                "  own: { allow: any, address: 192.0.33.0/24, ports: 8080 }\n"
+                "  no-corp: { deny: any, cidrs: $corp }\n",
+                {
+                    "call: fetch, url: \"http://example.org/\", address: 198.41.0.4, expect: deny no-corp",
+                    "call: fetch, url: \"http://example.org/\", address: [192.0.33.8, 198.41.0.4], expect: "
+                    "deny no-corp",
+                    "call: fetch, url: \"http://example.org/\", address: \"2001:503::1\", expect: deny "
+                    "no-corp",
+                    "call: fetch, url: \"http://example.org/\", address: unknown, expect: deny no-corp",
+                    "call: fetch, url: \"http://example.org/\", expect: allow all",
+                    "call: fetch, url: \"http://example.org:8080/\", address: 192.0.33.8, expect: allow own",
+                    "call: fetch, url: \"http://example.org:8080/\", address: [192.0.33.8, 192.0.34.1], "
+                    "expect: deny default",
+                }},
+        Meaning{"literal_addresses",
+                "web:\n  a: { allow: any, hosts: [198.41.0.4, \"[2001:503::1]\"] }\n",
+                {
+                    "call: fetch, url: \"http://198.41.0.4/\", expect: allow a",
+                    "call: fetch, url: \"http://[2001:503:0::1]/\", expect: allow a",
+                    "call: fetch, url: \"http://198.41.0.5/\", expect: deny default",
+                }},
+        Meaning{"shapes_of_secrets_in_a_url",
+                "sets: { shapes: { re2: [\"AKIA[0-9A-Z]{16}\", \"ghp_[A-Za-z0-9]{36}\"] } }\n"
+                "web:\n  all: { allow: any, hosts: any, tls: inspect }\n"
+                "  no-keys: { deny: any, url: { re2_search: $shapes }, why: looks like a credential }\n",
+                {
+                    "call: fetch, url: \"https://example.org/?k=AKIAABCDEFGHIJKLMNOP\", expect: deny no-keys",
+                    "call: fetch, url: \"https://example.org/?k=AKIAabcd\", expect: allow all",
+                    "call: fetch, url: \"https://AKIAABCDEFGHIJKLMNOP.example.org/\", expect: allow all",
+                }},
+        Meaning{"a_whole_expression",
+                "actions:\n  use: { allow: run, timeout: { max: 1h } }\n"
+                "  only: { deny: run, command: { not: { equals: [ls, pwd] } } }\n"
+                "  ask: { ask: image_build, name: { re2: \"test-[0-9]+\" } }\n",
+                {
+                    "call: run, command: ls, expect: allow use",
+                    "call: run, command: ls -l, expect: deny only",
+                    "call: image_build, name: test-12, expect: ask ask",
+                    "call: image_build, name: a-test-12, expect: deny default",
+                    "call: image_build, name: test-12x, expect: deny default",
+                }},
+        Meaning{"input_stands_in_a_section_of_its_own",
+                "input:\n  gui: { allow: any }\n"
+                "  no-switch: { deny: key, keys: { glob: \"ctrl+alt+*\" } }\n"
+                "  long: { ask: type, chars: { min: 1000 } }\n",
+                {
+                    "call: click, expect: allow gui",
+                    "call: key, keys: ctrl+c, expect: allow gui",
+                    "call: key, keys: ctrl+alt+f2, expect: deny no-switch",
+                    "call: type, chars: 2000, expect: ask long",
+                    "call: run, command: ls, expect: deny default",
+                }},
+        Meaning{"web_rules_know_who_asks_and_the_sandbox",
+                "subjects: { ci: { transport: http, token: { issuer: \"https://ci.example\", subject: "
+                "\"repo:acme/*\" } }, alice: { os_user: alice } }\n"
+                "web:\n  out: { allow: any, hosts: example.org, for: ci, sandbox: { labels: fresh } }\n"
+                "  quiet: { deny: any, for: alice, sandbox: { network: none } }\n",
+                {
+                    "call: fetch, url: \"http://example.org/\", as: ci, sandbox: { labels: [fresh], network: "
+                    "web }, expect: allow out",
+                    "call: fetch, url: \"http://example.org/\", as: ci, expect: deny default",
+                    "call: fetch, url: \"http://example.org/\", as: alice, expect: deny quiet",
+                    "call: fetch, url: \"http://example.org/\", expect: deny",
+                }}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+struct Mistake {
+  const char* name;
+  const char* body;
+  const char* code;
+  Position at;  // lines of the body follow four of the head
+  const char* says;
+};
+class WebMistake : public testing::TestWithParam<Mistake> {};
+
+TEST_P(WebMistake, IsToldAtItsPlace) {
+  const auto& mistake = GetParam();
+  const auto result = compiled(mistake.body);
+  EXPECT_EQ(result.program, nullptr);
+  ASSERT_FALSE(result.diagnostics.empty());
+  const auto& found = result.diagnostics.front();
+  EXPECT_EQ(found.code, mistake.code) << found.format();
+  EXPECT_EQ(found.at, mistake.at) << found.format();
+  EXPECT_NE(found.message.find(mistake.says), std::string::npos) << found.format();
+}
+
+// Statement 7 of the policy reference: a rule over what its request does not show is refused when it is read.
+INSTANTIATE_TEST_SUITE_P(
+    Statement7, WebMistake,
+    testing::Values(
+        Mistake{"methods_of_a_tunnel", "web:\n  a: { allow: GET, hosts: example.org }\n", "P0163", {6, 8},
+                "add `tls: inspect`"},
+        Mistake{"methods_passed_through",
+                "web:\n  a: { allow: GET, hosts: example.org, tls: passthrough }\n",
+                "P0163",
+                {6, 40},
+                "cannot be judged in https that is passed through"},
+        Mistake{"paths_of_a_tunnel", "web:\n  a: { ask: any, hosts: example.org, paths: /a }\n", "P0163", {6, 8},
+                "could not be enforced"},
+        Mistake{"urls_of_a_tunnel",
+                "web:\n  a: { allow: any, hosts: example.org, url: { glob: \"*\" } }\n",
+                "P0163",
+                {6, 8},
+                "could not be enforced"}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, WebMistake,
+    testing::Values(
+        Mistake{"method_in_small_letters", "web:\n  a: { deny: get }\n", "P0161", {6, 14}, "in capitals"},
+        Mistake{"connect", "web:\n  a: { deny: CONNECT }\n", "P0161", {6, 14}, "`CONNECT` is not named"},
+        Mistake{"any_and_another", "web:\n  a: { deny: [any, GET] }\n", "P0161", {6, 14}, "stands alone"},
+        Mistake{"no_method", "web:\n  a: { deny: [] }\n", "P0121", {6, 14}, "is empty"},
+        Mistake{"no_host", "web:\n  a: { allow: any }\n", "P0162", {6, 8}, "`hosts: any` if that is meant"},
+        Mistake{"host_with_a_port", "web:\n  a: { deny: any, hosts: \"example.org:80\" }\n", "P0122", {6, 26},
+                "ports stand under `port`"},
+        Mistake{"host_with_a_scheme", "web:\n  a: { deny: any, hosts: \"https://example.org\" }\n", "P0122",
+                {6, 26}, "is no host"},
+        Mistake{"host_pattern_inside", "web:\n  a: { deny: any, hosts: \"a.*.org\" }\n", "P0122", {6, 26},
+                "`*.` and a name"},
+        Mistake{"host_in_octal", "web:\n  a: { deny: any, hosts: \"0177.0.0.1\" }\n", "P0122", {6, 26},
+                "is no host"},
+        Mistake{"below_an_address", "web:\n  a: { deny: any, hosts: \"*.10.0.0.1\" }\n", "P0122", {6, 26},
+                "nothing lies below"},
+        Mistake{"block_with_host_bits", "web:\n  a: { deny: any, cidrs: 10.1.2.3/8 }\n", "P0122", {6, 26},
+                "10.0.0.0/8"},
+        Mistake{"path_without_a_slash", "web:\n  a: { deny: any, paths: admin }\n", "P0122", {6, 26},
+                "begins with `/`"},
+        Mistake{"path_with_an_escape", "web:\n  a: { deny: any, paths: \"/a%2fb\" }\n", "P0122", {6, 26},
+                "matched decoded"},
+        Mistake{"no_expression", "web:\n  a: { deny: any, url: { re2_search: \"(\" } }\n", "P0122", {6, 38},
+                "no regular expression"},
+        Mistake{"an_expression_that_is_too_large",
+                "web:\n  a: { deny: any, url: { re2_search: \"((a{1,30}){1,30}){1,30}\" } }\n",
+                "P0122",
+                {6, 38},
+                "regular expression"},
+        Mistake{"found_anywhere_cannot_allow",
+                "web:\n  a: { allow: any, hosts: any, tls: inspect, url: { re2_search: a } }\n",
+                "P0126",
+                {6, 53},
+                "can only deny or ask"},
+        Mistake{"set_of_another_kind",
+                "sets: { s: { paths: [a] } }\nweb:\n  a: { deny: any, hosts: $s }\n",
+                "P0115",
+                {7, 26},
+                "holds paths, and hosts are asked for"},
+        Mistake{"an_action_of_another_section", "input:\n  a: { deny: run }\n", "P0160", {6, 14},
+                "is no action of `input`"},
+        Mistake{"the_web_among_actions", "actions:\n  a: { deny: fetch }\n", "P0160", {6, 14},
+                "its rules stand in `web`"},
+        Mistake{"a_fact_of_the_web_among_actions", "actions:\n  a: { deny: run, hosts: any }\n", "P0114", {6, 19},
+                "`run`"},
+        Mistake{"a_label_on_what_refuses", "web:\n  a: { deny: any, label: x }\n", "P0129", {6, 19},
+                "`label` marks a sandbox when something is let through"},
+        Mistake{"a_label_without_a_sandbox", "actions:\n  a: { allow: list, label: x }\n", "P0114", {6, 21},
+                "about no sandbox"},
+        Mistake{"a_label_that_is_no_word", "actions:\n  a: { allow: run, label: \"a b\" }\n", "P0126", {6, 27},
+                "a label is a word"},
+        Mistake{"a_token_without_issuer", "subjects: { s: { token: { subject: a } } }\n", "P0108", {5, 25},
+                "`issuer`"},
+        Mistake{"an_id_in_two_sections", "actions:\n  a: { deny: run }\nweb:\n  a: { deny: any }\n", "P0105",
+                {8, 3}, "`a`"}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(WebPattern, IsSpelledAsItWasWritten) {
+  for (const auto* text : {"any", "example.org", "*.example.org", "10.0.0.1", "[2001:db8::1]"}) {
+    const auto pattern = host_pattern(text);
+    ASSERT_TRUE(pattern) << text;
+    EXPECT_EQ(spell_host(*pattern), text);
+  }
+}
+
+TEST(RefusedTarget, NamesItsFault) {
+  const auto target = parse_url("http://0x7f.1/");
+  ASSERT_FALSE(target);
+  const auto judgement = refused_target(target.error());
+  EXPECT_EQ(judgement.effect, Effect::deny);
+  EXPECT_EQ(judgement.code, "web.ambiguous-ipv4");
+}
+
+}  // namespace
+}  // namespace policy
