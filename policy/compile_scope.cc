@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "policy/program.h"
+
 namespace policy {
 namespace {
 
@@ -158,17 +160,23 @@ std::string people_named(Tier tier, std::string_view subject) {
 }
 
 std::string compile_people(const yaml::Entry* entry, const Scope& scope, const ReadInto& into) {
-  static constexpr std::string_view kUser = "user";
-  if (entry == nullptr) return std::string(kUser);
+  if (entry == nullptr) return std::string(kPeopleUser);
   const auto name = read_text(entry->value, "`who`", into);
-  if (!name || *name == kUser) return std::string(kUser);
+  if (!name || *name == kPeopleUser) return std::string(kPeopleUser);
   const auto found = scope.subjects.find(*name);
+  if (*name == kPeopleInClient) {
+    if (found == scope.subjects.end()) return std::string(kPeopleInClient);
+    into.error("P0132", entry->value.at,
+               "`who: client` lets the client that calls ask its user, and there is a subject `client` too; "
+               "call the subject something else");
+  }
   if (found == scope.subjects.end()) {
     auto names = names_of(scope.subjects);
-    names.push_back(kUser);
-    into.error(
-        "P0112", entry->value.at,
-        "`who` is `user` or a subject, and there is no subject `" + *name + "`" + suggestion(*name, names));
+    names.push_back(kPeopleUser);
+    names.push_back(kPeopleInClient);
+    into.error("P0112", entry->value.at,
+               "`who` is `user`, `client` or a subject, and there is no subject `" + *name + "`" +
+                   suggestion(*name, names));
   } else if (only_self_declared(found->second)) {
     into.error("P0125", entry->value.at,
                "subject `" + *name +

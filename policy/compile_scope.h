@@ -43,8 +43,9 @@ enum class SelfDeclared { refused, accepted };
 std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Scope& scope, SelfDeclared rule,
                                                 const ReadInto& into);
 
-// Whom an ask rule's `who` means, as Judgement::ask_who spells it: `user` when nothing is said. A subject
-// that rests on what a client says of itself approves nothing.
+// Whom an ask rule's `who` means, as Judgement::ask_who spells it: `user` when nothing is said, `client`
+// where the user may answer in the client that calls. A subject that rests on what a client says of itself
+// approves nothing.
 std::string compile_people(const yaml::Entry* entry, const Scope& scope, const ReadInto& into);
 std::string people_named(Tier tier, std::string_view subject);
 
