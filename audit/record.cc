@@ -92,6 +92,7 @@ void decision(const policy::Decision& d, CleanWriter& writer, std::string& out) 
     open_object("appr", out);
     name_member("by", d.approval->by.text, out);
     name_member("id", d.approval->id, out);
+    name_member("via", policy::spelling(d.approval->channel), out);
     close_object(approval, out);
   }
   name_member("code", d.code, out);

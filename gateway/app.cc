@@ -94,7 +94,7 @@ struct App::Parts {
         log(settings.audit(), clock, settings.deployment == Deployment::service ? "service" : "personal"),
         book(settings),
         trial(settings, clock, log),
-        desk(executor, clock) {
+        desk(executor, clock, log) {
     stopped = is_regular_file(settings.state_dir + kKillSwitchFile);
     build();
     trial.look(PolicyBook::Effort::again);
@@ -273,10 +273,12 @@ App::~App() = default;
 
 asio::awaitable<mcp::ToolResult> App::call(std::string tool, mcp::JsonPtr arguments, policy::Caller caller,
                                            vmware::Progress progress, std::stop_token stop,
-                                           std::optional<policy::Error> refusal) {
+                                           std::optional<policy::Error> refusal,
+                                           std::shared_ptr<ClientChannel> client) {
   const auto world = parts_->current();
   co_return co_await world->calls->carry_out(std::move(tool), std::move(arguments), std::move(caller),
-                                             std::move(progress), std::move(stop), std::move(refusal));
+                                             std::move(progress), std::move(stop), std::move(refusal),
+                                             std::move(client));
 }
 
 asio::awaitable<Result<std::string>> App::status(policy::Caller caller) {
@@ -415,6 +417,21 @@ asio::awaitable<Result<void>> App::answer(policy::Caller caller, policy::Approve
   co_return parts_->desk.answer(std::move(*grant), world->engine->program(), ancestors);
 }
 
+asio::awaitable<void> App::answer_in_client(policy::Caller caller, mcp::Answered answered) {
+  using Answer = policy::Approve::Answer;
+  if (answered.said == mcp::Said::unreadable) {
+    parts_->desk.unreadable(answered.question, caller.who);
+    co_return;
+  }
+  const auto said = answered.said == mcp::Said::yes  ? Answer::allow
+                    : answered.said == mcp::Said::no ? Answer::deny
+                                                     : Answer::dismiss;
+  policy::Approve approve{said, std::move(answered.question), policy::Approve::Channel::client};
+  auto answering = answer(std::move(caller), std::move(approve), {});
+  const auto judged = co_await std::move(answering);
+  (void)judged;  // what it came to is in the log
+}
+
 std::shared_ptr<policy::Engine> App::engine() {
   const auto world = parts_->current();
   return {world, world->image_maker ? world->image_maker.get() : world->engine.get()};
@@ -437,6 +454,7 @@ std::uint64_t App::policy_version() const { return parts_->policy_version; }
 
 asio::awaitable<void> App::sweep() {
   const auto world = parts_->world;
+  parts_->desk.drop_expired();
   if (!world->machines) co_return;
   co_await world->machines->sweep();
   co_await parts_->forget_absent(world);

@@ -11,6 +11,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include "gateway/approval/client_channel.h"
 #include "gateway/mcp/session.h"
 #include "gateway/mcp/tool_result.h"
 #include "gateway/settings/settings.h"
@@ -35,7 +36,8 @@ class App final {
   // each call, so that building the image or mending a folder is enough.
   boost::asio::awaitable<mcp::ToolResult> call(std::string tool, mcp::JsonPtr arguments,
                                                policy::Caller caller, vmware::Progress progress,
-                                               std::stop_token stop, std::optional<policy::Error> refusal);
+                                               std::stop_token stop, std::optional<policy::Error> refusal,
+                                               std::shared_ptr<ClientChannel> client);
 
   // One line of JSON for `sallyport status`.
   boost::asio::awaitable<Result<std::string>> status(policy::Caller caller);
@@ -48,6 +50,9 @@ class App final {
   // A person's answer; see Desk::answer().
   boost::asio::awaitable<Result<void>> answer(policy::Caller caller, policy::Approve answer,
                                               std::vector<std::int32_t> ancestors);
+  // What came back of a question that was put in the caller's client. Whatever it is, no error: a call that
+  // waits for the answer says what it came to.
+  boost::asio::awaitable<void> answer_in_client(policy::Caller caller, mcp::Answered answered);
   // For what the owner refuses before it becomes an action.
   void note_refusal(const policy::Caller&, std::string_view what, const policy::Error&);
   // The engine for what the owner itself carries out: images. It lives as long as the pointer does, whatever

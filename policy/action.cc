@@ -138,7 +138,9 @@ struct Describe {
     return Json(Json::Object{{"position", Json(a.position == KillSwitch::Position::on ? "on" : "off")}});
   }
   Json operator()(const Approve& a) const {
-    return Json(Json::Object{{"question", Json(a.question)}, {"answer", Json(spelling(a.answer))}});
+    return Json(Json::Object{{"question", Json(a.question)},
+                             {"answer", Json(spelling(a.answer))},
+                             {"via", Json(spelling(a.channel))}});
   }
   Json operator()(const BuildImage& a) const { return Json(Json::Object{{"name", Json(a.name)}}); }
   Json operator()(const RemoveImage& a) const { return Json(Json::Object{{"name", Json(a.name)}}); }
@@ -193,7 +195,19 @@ std::string_view spelling(MouseButton button) {
 }
 
 std::string_view spelling(Approve::Answer answer) {
-  return answer == Approve::Answer::allow ? "allow" : "deny";
+  switch (answer) {
+    case Approve::Answer::allow:
+      return "allow";
+    case Approve::Answer::deny:
+      return "deny";
+    case Approve::Answer::dismiss:
+      return "dismiss";
+  }
+  return {};
+}
+
+std::string_view spelling(Approve::Channel channel) {
+  return channel == Approve::Channel::client ? "client" : "command";
 }
 
 std::string_view spelling(DestroyCause cause) {

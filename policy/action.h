@@ -173,8 +173,10 @@ struct KillSwitch {
 // A person's answer to what a rule asked. What is approved is done when it is asked for again.
 struct Approve {
   static constexpr std::string_view kName = "approve";
-  enum class Answer { allow, deny } answer = Answer::deny;
-  std::string question;  // as `ask-…`
+  enum class Answer { allow, deny, dismiss } answer = Answer::deny;  // dismiss: closed without a choice
+  std::string question;                                              // as `ask-…`
+  // How it came: from a command of the person's own, or through the client that made the call.
+  enum class Channel { command, client } channel = Channel::command;
 };
 
 struct BuildImage {
@@ -223,6 +225,7 @@ std::string_view spelling(Network);
 std::string_view spelling(MouseButton);
 std::string_view spelling(DestroyCause);
 std::string_view spelling(Approve::Answer);
+std::string_view spelling(Approve::Channel);
 std::string_view spelling(VmrunVerb);  // as vmrun spells it: `checkToolsState`
 std::optional<Network> network_from(std::string_view);
 std::optional<VmrunVerb> vmrun_verb_from(std::string_view);

@@ -82,8 +82,11 @@ std::optional<Judgement> builtin_grant(const Request& request) {
     }
   }
   // Whether this person's answer counts is found out by whoever keeps the questions.
-  if (std::holds_alternative<Approve>(request.what) && request.who.transport == Transport::cli) {
-    return speak(Effect::allow, "builtin:people-answer", "allow");
+  if (const auto* approve = std::get_if<Approve>(&request.what)) {
+    const bool by_command = request.who.transport == Transport::cli;
+    if (!system && by_command == (approve->channel == Approve::Channel::command)) {
+      return speak(Effect::allow, by_command ? "builtin:people-answer" : "builtin:client-answers", "allow");
+    }
   }
   if (std::holds_alternative<KillSwitch>(request.what) &&
       (system || request.who.transport == Transport::cli)) {

@@ -43,6 +43,10 @@ Found grants() {
       if (word.name == "any" || word.actions.count() != 1) continue;
       for (auto& request : questions(word.name)) ask(std::move(request), std::string(word.name));
     }
+    for (auto& request : questions(Approve::kName)) {
+      std::get_if<Approve>(&request.what)->channel = Approve::Channel::client;
+      ask(std::move(request), "approve in the client");
+    }
     auto any = questions("list");
     for (const auto verb : vmrun_verbs()) {
       auto request = any.front();

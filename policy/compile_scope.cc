@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "policy/program.h"
+
 namespace policy {
 namespace {
 
@@ -192,16 +194,22 @@ std::string people_named(Tier tier, std::string_view subject) {
 }
 
 std::string compile_people(const yaml::Entry* entry, const Scope& scope, const ReadInto& into) {
-  static constexpr std::string_view kUser = "user";
-  if (entry == nullptr) return std::string(kUser);
+  if (entry == nullptr) return std::string(kPeopleUser);
   const auto name = read_text(entry->value, "`who`", into);
-  if (!name || *name == kUser) return std::string(kUser);
+  if (!name || *name == kPeopleUser) return std::string(kPeopleUser);
   const auto found = scope.subjects.find(*name);
+  if (*name == kPeopleInClient) {
+    if (found == scope.subjects.end()) return std::string(kPeopleInClient);
+    into.error("P0132", entry->value.at,
+               "`who: client` lets the client that calls ask its user, and there is a subject `client` too; "
+               "call the subject something else");
+  }
   if (found == scope.subjects.end()) {
     auto names = names_of(scope.subjects);
-    names.push_back(kUser);
+    names.push_back(kPeopleUser);
+    names.push_back(kPeopleInClient);
     const auto near = suggestion(*name, names);
-    const auto message = "`who` is `user` or a subject, and there is no subject `" + *name + "`";
+    const auto message = "`who` is `user`, `client` or a subject, and there is no subject `" + *name + "`";
     if (near.empty()) {
       // Nothing is made possible by it, so a policy can be laid out before its people are known.
       into.diagnostics->warning("P0390", into.file, entry->value.at,

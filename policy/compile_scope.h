@@ -49,8 +49,9 @@ std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Sc
 // Labels are words of letters, digits, `-`, `_` and `.`, up to 64 bytes; reports others.
 bool check_label(std::string_view label, Position at, const ReadInto&);
 
-// Whom an ask rule's `who` means, as Judgement::ask_who spells it: `user` when nothing is said. A subject
-// that rests on what a client says of itself approves nothing.
+// Whom an ask rule's `who` means, as Judgement::ask_who spells it: `user` when nothing is said, `client`
+// where the user may answer in the client that calls. A subject that rests on what a client says of itself
+// approves nothing.
 std::string compile_people(const yaml::Entry* entry, const Scope& scope, const ReadInto& into);
 std::string people_named(Tier tier, std::string_view subject);
 

@@ -152,7 +152,7 @@ struct Engine::Door {
   Shown shown_of(const Action& action) const;
   // Everything but the record. Never throws: what fails inside denies.
   Judgement judge(Request& request, const std::optional<Approval>& approval, Proofs& proofs) noexcept;
-  bool covers(const Approval& approval, const Request& request) const;
+  bool covers(const Approval& approval, const Request& request, std::string_view people) const;
   Judgement judge_again(const Standing::Entry& entry) const;
   std::optional<Judgement> own_rules(Request& request) const;
   std::optional<Judgement> enforce(const Request& request, Proofs& proofs);
@@ -225,8 +225,9 @@ Engine::Door::Shown Engine::Door::shown_of(const Action& action) const {
   return {digest, std::move(what)};
 }
 
-bool Engine::Door::covers(const Approval& approval, const Request& request) const {
-  return parts.clock != nullptr && parts.clock->since_boot() < approval.until &&
+bool Engine::Door::covers(const Approval& approval, const Request& request, std::string_view people) const {
+  const bool named = approval.channel == Approve::Channel::command || people == kPeopleInClient;
+  return named && parts.clock != nullptr && parts.clock->since_boot() < approval.until &&
          approval.asker == request.who.principal && approval.policy == digest() &&
          approval.action == shown_of(request.what).action;
 }
@@ -255,7 +256,7 @@ Judgement Engine::Door::judge(Request& request, const std::optional<Approval>& a
       judgement = refusal("deny.default", "no-policy", "no policy is loaded, so nothing is allowed");
     }
     // A lowered number belongs to what was shown, so the digest is taken after the program.
-    if (judgement.effect == Effect::ask && approval && covers(*approval, request)) {
+    if (judgement.effect == Effect::ask && approval && covers(*approval, request, judgement.ask_who)) {
       judgement.effect = Effect::allow;
       judgement.code = kApproved;
     }

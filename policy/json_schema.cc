@@ -11,6 +11,7 @@
 #include "policy/compile_condition.h"
 #include "policy/facts.h"
 #include "policy/limit.h"
+#include "policy/program.h"
 #include "policy/stated_question.h"
 
 namespace policy {
@@ -187,7 +188,7 @@ Json rule(const Json& named) {
   keys.emplace("why", text());
   keys.emplace("hint", text());
   keys.emplace("shadow", boolean());
-  keys.emplace("who", text());
+  keys.emplace("who", any_of({one_of(std::array{kPeopleUser, kPeopleInClient}), text()}));
   keys.emplace("within", duration());
   keys.emplace("examples",
                closed({{"allow", examples}, {"ask", examples}, {"deny", examples}, {"pass", examples}}));

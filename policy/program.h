@@ -16,6 +16,11 @@
 
 namespace policy {
 
+// Whom an ask rule may name beside subjects. The user shows that he is one by becoming root; asked in the
+// client, whatever the client answers counts as his.
+inline constexpr std::string_view kPeopleUser = "user";
+inline constexpr std::string_view kPeopleInClient = "client";
+
 // What the rules say about one question, before any enforcer.
 struct Judgement {
   Effect effect = Effect::deny;
@@ -25,7 +30,8 @@ struct Judgement {
   std::string hint;
   std::vector<RuleRef> matched;
   std::vector<std::string> unknown;
-  std::string ask_who;  // `user` and `<tier>:<subject>`, joined by `+`: who answers must be all of them
+  // `user`, `client` and `<tier>:<subject>`, joined by `+`: who answers must be all of them.
+  std::string ask_who;
   std::chrono::seconds ask_within{};
   std::vector<RuleRef> waivers;                // that lifted a rule which would have spoken
   std::vector<ShadowRuling> shadow;            // shadow rules that spoke; they change nothing above

@@ -80,7 +80,7 @@ constexpr std::array<Named, 3> kEffects{{
     {"allow",
      "may carry `clamp: { timeout, by }`, which lowers a number instead of refusing; like each rule, "
      "`shadow: true`, with which it is tried and not enforced"},
-    {"ask", "a person must agree; may carry `who`, `within` and `clamp`"},
+    {"ask", "a person must agree; may carry `who` (`user`, `client` or a subject), `within` and `clamp`"},
     {"deny", "may carry `why` and `hint`, which are told to whoever is refused"},
 }};
 

@@ -75,6 +75,8 @@ struct Approval {
   PrincipalId asker;                 // for whom
   std::chrono::nanoseconds until{};  // since boot
   PrincipalId by;                    // the person
+  // Through the client it counts only where the rules ask nobody but kPeopleInClient.
+  Approve::Channel channel = Approve::Channel::command;
 };
 
 // Who wants to do it, and on whose behalf: what a caller of the engine brings beside the action.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <stop_token>
 #include <utility>
 #include <variant>
@@ -18,7 +19,8 @@ namespace gateway {
 struct Asking {
   policy::Engine* engine = nullptr;  // both outlive the call
   Desk* desk = nullptr;
-  std::chrono::milliseconds max_wait{};  // for an answer, within one call
+  std::chrono::milliseconds max_wait{};        // for an answer, within one call
+  std::shared_ptr<ClientChannel> client = {};  // null: nobody can be asked in the client of this call
 };
 
 // A grant, or what to tell the client instead.
@@ -40,7 +42,7 @@ boost::asio::awaitable<Decided<A>> decide(Asking by, policy::Caller caller, A ac
       co_return refused;
     }
     const auto ask = std::move(*std::get_if<policy::Ask>(&verdict));
-    auto waiting = by.desk->ask(caller.who, ask, by.max_wait, stop);
+    auto waiting = by.desk->ask(caller.who, ask, by.max_wait, stop, by.client);
     auto reply = co_await std::move(waiting);
     if (!reply.approval) {
       Decided<A> unanswered(tools::unanswered(ask, reply));

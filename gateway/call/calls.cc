@@ -32,13 +32,14 @@ struct Calls::Work {
   policy::Caller caller;
   vmware::Progress progress;
   std::stop_token stop;
+  std::shared_ptr<ClientChannel> client;
 
   tools::Now now() const { return std::chrono::floor<std::chrono::seconds>(parts.clock->wall()); }
 
   // Decides `action`; a grant goes to `act`, anything else becomes the result.
   template <class A, class Act>
   static Answer decided(Work work, A action, Act act) {
-    const Asking asking{work.parts.engine, work.parts.desk, work.parts.max_wait};
+    const Asking asking{work.parts.engine, work.parts.desk, work.parts.max_wait, work.client};
     auto deciding = decide(asking, work.caller, std::move(action), work.stop);
     auto verdict = co_await std::move(deciding);
     if (auto* refused = std::get_if<ToolResult>(&verdict)) co_return std::move(*refused);
@@ -128,12 +129,16 @@ struct Calls::Work::Visitor {
     return decided(std::move(work), std::move(check.action), step);
   }
   Answer operator()(tools::CopyIn copy) {
-    if (work.parts.copies != nullptr) return work.parts.copies->in(std::move(copy), work.caller, work.stop);
+    if (work.parts.copies != nullptr) {
+      return work.parts.copies->in(std::move(copy), work.caller, work.stop, work.client);
+    }
     // Nothing can be surveyed; the refusal is decided and recorded all the same.
     return refusal_of(policy::CopyIn{copy.sandbox, copy.host_path, copy.guest_path, {}});
   }
   Answer operator()(policy::FetchOut fetch) {
-    if (work.parts.copies != nullptr) return work.parts.copies->out(std::move(fetch), work.caller, work.stop);
+    if (work.parts.copies != nullptr) {
+      return work.parts.copies->out(std::move(fetch), work.caller, work.stop, work.client);
+    }
     return refusal_of(std::move(fetch));
   }
 
@@ -163,8 +168,8 @@ void Calls::note_refusal(const std::string& tool, const policy::Caller& caller,
 }
 
 Answer Calls::carry_out(std::string tool, mcp::JsonPtr arguments, policy::Caller caller,
-                        vmware::Progress progress, std::stop_token stop,
-                        std::optional<policy::Error> refusal) {
+                        vmware::Progress progress, std::stop_token stop, std::optional<policy::Error> refusal,
+                        std::shared_ptr<ClientChannel> client) {
   try {
     if (refusal) {
       note_refusal(tool, caller, *refusal);
@@ -177,7 +182,7 @@ Answer Calls::carry_out(std::string tool, mcp::JsonPtr arguments, policy::Caller
       note_refusal(tool, caller, decoded.error());
       co_return tools::bad_argument(decoded.error());
     }
-    Work work{parts_, std::move(caller), std::move(progress), std::move(stop)};
+    Work work{parts_, std::move(caller), std::move(progress), std::move(stop), std::move(client)};
     auto answer = std::visit(Work::Visitor{std::move(work)}, std::move(*decoded));
     co_return co_await std::move(answer);
   } catch (const std::exception& error) {

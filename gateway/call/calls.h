@@ -17,6 +17,7 @@
 
 namespace gateway {
 
+class ClientChannel;
 class Copies;
 class Desk;
 
@@ -36,11 +37,12 @@ class Calls final {
   explicit Calls(Parts parts) : parts_(parts) {}
 
   // Never throws; whatever goes wrong is a result that says so. `refusal` is a reason to refuse this caller
-  // whatever is asked.
+  // whatever is asked; `client` is the way to the person in front of it, if there is one.
   boost::asio::awaitable<mcp::ToolResult> carry_out(std::string tool, mcp::JsonPtr arguments,
                                                     policy::Caller caller, vmware::Progress progress,
                                                     std::stop_token stop,
-                                                    std::optional<policy::Error> refusal);
+                                                    std::optional<policy::Error> refusal,
+                                                    std::shared_ptr<ClientChannel> client);
 
  private:
   struct Work;

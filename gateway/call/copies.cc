@@ -79,7 +79,8 @@ Result<std::unique_ptr<Copies>> Copies::open(Parts parts) {
   return std::unique_ptr<Copies>(new Copies(std::move(parts)));
 }
 
-Answer Copies::in(tools::CopyIn what, policy::Caller caller, std::stop_token stop) {
+Answer Copies::in(tools::CopyIn what, policy::Caller caller, std::stop_token stop,
+                  std::shared_ptr<ClientChannel> client) {
   using Surveyed = Result<enforcers::SurveyedTree>;
   auto jail_of_caller = parts_.transfers->of(caller.who);
   if (!jail_of_caller) {
@@ -99,7 +100,7 @@ Answer Copies::in(tools::CopyIn what, policy::Caller caller, std::stop_token sto
   const auto tree = std::make_shared<const enforcers::SurveyedTree>(std::move(*surveyed));
 
   policy::CopyIn action{what.sandbox, what.host_path, what.guest_path, tree->survey};
-  const Asking asking{parts_.engine, parts_.desk, parts_.max_wait};
+  const Asking asking{parts_.engine, parts_.desk, parts_.max_wait, client};
   auto deciding = decide(asking, caller, std::move(action), stop);
   auto verdict = co_await std::move(deciding);
   if (auto* refused = std::get_if<mcp::ToolResult>(&verdict)) co_return std::move(*refused);
@@ -135,8 +136,9 @@ Answer Copies::in(tools::CopyIn what, policy::Caller caller, std::stop_token sto
   co_return tools::copied_in(report);
 }
 
-Answer Copies::out(policy::FetchOut what, policy::Caller caller, std::stop_token stop) {
-  const Asking asking{parts_.engine, parts_.desk, parts_.max_wait};
+Answer Copies::out(policy::FetchOut what, policy::Caller caller, std::stop_token stop,
+                   std::shared_ptr<ClientChannel> client) {
+  const Asking asking{parts_.engine, parts_.desk, parts_.max_wait, client};
   auto deciding = decide(asking, caller, what, stop);
   auto verdict = co_await std::move(deciding);
   if (auto* refused = std::get_if<mcp::ToolResult>(&verdict)) co_return std::move(*refused);

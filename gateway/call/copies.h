@@ -21,6 +21,7 @@ class thread_pool;
 
 namespace gateway {
 
+class ClientChannel;
 class Desk;
 
 using policy::Result;
@@ -41,10 +42,11 @@ class Copies final {
   ~Copies();
 
   // Survey, decision, packing, unpacking in the guest.
-  boost::asio::awaitable<mcp::ToolResult> in(tools::CopyIn what, policy::Caller caller, std::stop_token stop);
+  boost::asio::awaitable<mcp::ToolResult> in(tools::CopyIn what, policy::Caller caller, std::stop_token stop,
+                                             std::shared_ptr<ClientChannel> client);
   // Decision, packing in the guest, fetching, the archive guard, a second decision, publishing.
   boost::asio::awaitable<mcp::ToolResult> out(policy::FetchOut what, policy::Caller caller,
-                                              std::stop_token stop);
+                                              std::stop_token stop, std::shared_ptr<ClientChannel> client);
 
  private:
   explicit Copies(Parts);

@@ -28,9 +28,8 @@ int serve_refusing(const policy::Error& why, Descriptor in, Descriptor out) {
   std::fprintf(stderr, "sallyport: %s [%s]\n", why.message.c_str(), why.code.c_str());
   asio::io_context context(1);
   const policy::SystemClock clock;
-  const auto refuse = [why](std::string, mcp::JsonPtr, policy::Caller, vmware::Progress, std::stop_token) {
-    return answer_with(tools::failed(why));
-  };
+  const auto refuse = [why](std::string, mcp::JsonPtr, policy::Caller, vmware::Progress, std::stop_token,
+                            std::shared_ptr<ClientChannel>) { return answer_with(tools::failed(why)); };
   const auto connection = std::make_shared<Connection>(Connection::Parts{
       context.get_executor(), std::make_unique<Pipe>(context.get_executor(), std::move(in), std::move(out)),
       policy::Subject{}, session_parts(clock, everything_offered()), refuse});

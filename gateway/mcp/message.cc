@@ -59,7 +59,10 @@ Message parse_message(std::string_view line) {
   }
   const auto method = root.find("method");
   if (method == root.end()) {
-    if (root.contains("result") || root.contains("error")) return Response{};
+    const auto result = root.find("result");
+    const bool failed = root.contains("error");
+    if (result != root.end() && !failed) return Response{id, JsonPtr(read.value, &*result)};
+    if (result != root.end() || failed) return Response{id, nullptr};
     return invalid("`method` is missing", id);
   }
   if (!method->is_string()) return invalid("`method` must be a string", id);

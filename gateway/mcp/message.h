@@ -35,8 +35,11 @@ struct Notification {
   JsonPtr params;  // an object; null when absent
 };
 
-// The client's answer to a request of ours. We send none, so it belongs to nothing.
-struct Response {};
+// The client's answer to a request of ours.
+struct Response {
+  std::optional<RequestId> id;
+  JsonPtr result;  // null for an error, and for what claims to be both
+};
 
 struct Invalid {
   int code = 0;

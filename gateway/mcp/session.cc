@@ -10,6 +10,7 @@
 
 #include "gateway/mcp/utf8.h"
 #include "gateway/mcp/writer.h"
+#include "policy/digest.h"
 #include "policy/json.h"
 
 namespace gateway::mcp {
@@ -101,19 +102,23 @@ struct Session::State {
     std::chrono::nanoseconds began{};
     std::optional<int> sent;  // progress last sent
     bool cancelled = false;
+    std::string sealed_for;  // of Reach::retry: whose call of what it is
   };
 
   Parts parts;
   std::string server_info;           // JSON
   std::string modern_head;           // first members of every modern result, with a comma behind
   std::optional<ClientInfo> legacy;  // set by `initialize`
-  std::string listed;                // what a legacy client was last told of the tools
+  Reach legacy_reach = Reach::none;
+  OpenForms forms;
+  std::string listed;  // what a legacy client was last told of the tools
   std::map<CallHandle, Call> calls;
   std::map<RequestId, CallHandle> by_id;  // not cancelled
   std::uint64_t last_handle = 0;
 
   Fed request(Request request);
   Fed notification(const Notification&);
+  std::optional<Call> finish(CallHandle);
 
   // One row a method; what is in no row does not exist here, whatever a revision knows beside it.
   enum class Eras { legacy, modern, both };
@@ -132,6 +137,9 @@ struct Session::State {
 
   static Answer refuse(const RequestId& id, const Fault& fault) {
     return Answer{error_line(id, fault.code, fault.message, fault.data), fault.code};
+  }
+  std::string context_of(const std::string& tool, const json& arguments) const {
+    return policy::sha256(parts.principal + '\n' + tool + '\n' + arguments.dump()).hex();
   }
   // `members` of a result object, without braces.
   Answer answer(const RequestId& id, Era era, std::string_view members) const {
@@ -221,6 +229,7 @@ Fed Session::State::initialize(const Request& asked, const ClientInfo&) {
   const json* info = member(asked.params.get(), "clientInfo");
   legacy = ClientInfo{self_declared(member(info, "name")), self_declared(member(info, "version")),
                       std::string(chosen), Era::legacy};
+  if (takes_forms(member(asked.params.get(), "capabilities"), chosen)) legacy_reach = Reach::request;
   return answer(asked.id, Era::legacy,
                 R"("protocolVersion":)" + json_string(chosen) + R"(,"serverInfo":)" + server_info + "," +
                     introduction(Era::legacy));
@@ -274,15 +283,33 @@ Fed Session::State::tools_call(const Request& asked, const ClientInfo& client) {
     return answer(asked.id, client.era, tool_result_members(too_many_calls(parts.max_calls)));
   }
 
+  const bool given = arguments != nullptr && arguments->is_object();
+  auto words = given ? JsonPtr(asked.params, arguments) : std::make_shared<const json>(json::object());
+  Reach reach = client.era == Era::legacy ? legacy_reach : Reach::none;
+  std::optional<Answered> answered;
+  std::string sealed_for;
+  if (client.era == Era::modern) {
+    const json* capabilities = member(member(params, "_meta"), kMetaCapabilities);
+    if (takes_forms(capabilities, client.protocol)) reach = Reach::retry;
+    const bool retries = member(params, "requestState") != nullptr;
+    if (retries || reach == Reach::retry) sealed_for = context_of(*name, *words);
+    auto carried = carried_in(params, *parts.seal, sealed_for);
+    if (!carried) return invalid(carried.error().message);
+    if (reach == Reach::retry) answered = std::move(*carried);
+  }
+
   const CallHandle handle{++last_handle};
   const bool wants_progress = !token.empty();
-  calls.emplace(handle, Call{asked.id, client.era, std::move(token), parts.clock->since_boot(), {}, false});
+  calls.emplace(handle, Call{asked.id,
+                             client.era,
+                             std::move(token),
+                             parts.clock->since_boot(),
+                             {},
+                             false,
+                             std::move(sealed_for)});
   by_id.emplace(asked.id, handle);
-  const bool given = arguments != nullptr && arguments->is_object();
-  return CallRequested{
-      handle,         asked.id,
-      *name,          given ? JsonPtr(asked.params, arguments) : std::make_shared<const json>(json::object()),
-      wants_progress, client};
+  return CallRequested{handle,         asked.id, *name, std::move(words),
+                       wants_progress, client,   reach, std::move(answered)};
 }
 
 Fed Session::State::notification(const Notification& told) {
@@ -301,11 +328,23 @@ Fed Session::State::notification(const Notification& told) {
       handle, reason == nullptr ? std::string() : std::string(utf8_prefix(*reason, kMaxCancelReason))};
 }
 
+// The call that ends now; nothing when nobody waits for its answer any more.
+std::optional<Session::State::Call> Session::State::finish(CallHandle handle) {
+  const auto at = calls.find(handle);
+  if (at == calls.end()) return std::nullopt;
+  Call call = std::move(at->second);
+  calls.erase(at);
+  if (call.cancelled) return std::nullopt;
+  by_id.erase(call.id);
+  return call;
+}
+
 Session::Session(Parts parts) : state_(std::make_unique<State>()) {
   state_->parts = std::move(parts);
-  const auto& own = state_->parts;
+  auto& own = state_->parts;
   // Every later use relies on them.
   if (!own.tools || own.clock == nullptr) std::abort();
+  if (!own.seal) own.seal = std::make_shared<const Seal>();
   state_->server_info = R"({"name":)" + json_string(own.server_name) + R"(,"title":)" +
                         json_string(own.server_title) + R"(,"version":)" + json_string(own.server_version) +
                         "}";
@@ -322,6 +361,7 @@ Fed Session::feed(std::string_view line) {
   if (const auto* invalid = std::get_if<Invalid>(&message)) {
     return Answer{error_line(invalid->id, invalid->code, invalid->message), invalid->code};
   }
+  if (auto answered = state_->forms.answered(std::get<Response>(message))) return std::move(*answered);
   return Silence{};
 }
 
@@ -331,14 +371,28 @@ Answer Session::feed_too_long() {
 }
 
 std::string Session::complete(CallHandle handle, const ToolResult& result) {
-  const auto at = state_->calls.find(handle);
-  if (at == state_->calls.end()) return {};
-  const State::Call call = std::move(at->second);
-  state_->calls.erase(at);
-  if (call.cancelled) return {};
-  state_->by_id.erase(call.id);
-  return state_->answer(call.id, call.era, tool_result_members(result)).line;
+  const auto call = state_->finish(handle);
+  if (!call) return {};
+  return state_->answer(call->id, call->era, tool_result_members(result)).line;
 }
+
+std::string Session::complete(CallHandle handle, const Elicitation& asked) {
+  const auto call = state_->finish(handle);
+  if (!call) return {};
+  // INVARIANT: only Reach::retry has it; what is asked for nobody could be answered for anybody.
+  if (call->sealed_for.empty()) std::abort();
+  const auto state = state_->parts.seal->close(asked.question, call->sealed_for);
+  return result_line(call->id, R"({"resultType":"input_required","_meta":{)" + json_string(kMetaServer) +
+                                   ":" + state_->server_info + "}," +
+                                   asked_again_members(asked, kModernRevisions[0], state) + "}");
+}
+
+std::string Session::elicit(const Elicitation& asked) {
+  if (state_->legacy_reach != Reach::request) return {};
+  return state_->forms.put(asked, state_->legacy->protocol);
+}
+
+std::string Session::withdraw(std::string_view question) { return state_->forms.withdraw(question); }
 
 std::string Session::progress(CallHandle handle, int done, int total, std::string_view message) {
   const auto at = state_->calls.find(handle);

@@ -10,7 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include "gateway/mcp/elicitation.h"
 #include "gateway/mcp/message.h"
+#include "gateway/mcp/seal.h"
 #include "gateway/mcp/tool_result.h"
 #include "policy/clock.h"
 
@@ -27,6 +29,10 @@ struct ClientInfo {
   Era era = Era::legacy;
 };
 
+// How the person can be asked through the client of a call: not at all, by a request of ours while the call
+// waits, or by a result after which the client calls again.
+enum class Reach { none, request, retry };
+
 // Names one call of one session; never used twice.
 enum class CallHandle : std::uint64_t {};
 
@@ -39,6 +45,8 @@ struct CallRequested {
   JsonPtr arguments;  // an object, never null
   bool wants_progress = false;
   ClientInfo client;
+  Reach reach = Reach::none;
+  std::optional<Answered> answered = {};  // what this call brings back of an earlier one with these arguments
 };
 
 // The client gave up: end the work. Whatever complete() is told afterwards is not sent.
@@ -53,10 +61,10 @@ struct Answer {
   int code = 0;
 };
 
-// Nothing to do: a notification, or a response to a request that we never made.
+// Nothing to do: a notification, or a response that nothing waits for, as to a request that we never made.
 struct Silence {};
 
-using Fed = std::variant<Silence, Answer, CallRequested, CancelRequested>;
+using Fed = std::variant<Silence, Answer, CallRequested, CancelRequested, Answered>;
 
 // The tools as this session's principal sees them.
 struct Tools {
@@ -76,6 +84,10 @@ class Session final {
     std::function<const Tools&()> tools;   // asked at each use, so that a new policy shows
     const policy::Clock* clock = nullptr;  // outlives the session
     std::size_t max_calls = 64;            // in flight
+    // For questions that clients carry from one call to the next; one for all sessions of the owner. Null: a
+    // key of the session's own.
+    std::shared_ptr<const Seal> seal = {};
+    std::string principal = {};  // whose session it is; what was sealed for another does not open
   };
   explicit Session(Parts);
   ~Session();
@@ -89,6 +101,14 @@ class Session final {
 
   // The answer to a call; empty when it was cancelled. The handle is finished afterwards.
   std::string complete(CallHandle, const ToolResult&);
+  // The same with a question for the person, of a call with Reach::retry.
+  std::string complete(CallHandle, const Elicitation&);
+  // The request that puts a question to the person, whose end is an Answered or withdraw(); empty when the
+  // client that sent `initialize` takes none.
+  std::string elicit(const Elicitation&);
+  // The notice that the question is over; empty when it is not open here. An answer that comes yet is
+  // silence.
+  std::string withdraw(std::string_view question);
   // A progress notification; empty when the client wants none, the call is younger than a second, or
   // `done` is not more than what was last sent.
   std::string progress(CallHandle, int done, int total, std::string_view message);

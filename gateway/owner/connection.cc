@@ -15,7 +15,22 @@
 namespace gateway {
 namespace asio = boost::asio;
 
-struct Connection::State : std::enable_shared_from_this<Connection::State> {
+namespace {
+
+// Keeps the question of one call, whose result it becomes.
+struct Round final : ClientChannel {
+  Put put(const std::string& question, const std::string& message) override {
+    asked = mcp::Elicitation{question, message};
+    return Put::ends_call;
+  }
+  void withdraw(const std::string&) override {}
+
+  std::optional<mcp::Elicitation> asked;
+};
+
+}  // namespace
+
+struct Connection::State final : ClientChannel, std::enable_shared_from_this<Connection::State> {
   explicit State(Parts given)
       : parts(std::move(given)), session(std::move(parts.session)), idle(parts.executor) {}
 
@@ -24,6 +39,14 @@ struct Connection::State : std::enable_shared_from_this<Connection::State> {
     line.push_back('\n');
     parts.pipe->write(std::move(line));
   }
+
+  Put put(const std::string& question, const std::string& message) override {
+    auto line = session.elicit({question, message});
+    if (line.empty()) return Put::failed;
+    send(std::move(line));
+    return Put::asked;
+  }
+  void withdraw(const std::string& question) override { send(session.withdraw(question)); }
 
   void take(std::string_view line) {
     // A line of nothing asks for nothing: clients end with one, and keep a connection warm with them.
@@ -35,6 +58,12 @@ struct Connection::State : std::enable_shared_from_this<Connection::State> {
       begin(std::move(*asked));
     } else if (auto* given_up = std::get_if<mcp::CancelRequested>(&fed)) {
       if (const auto at = calls.find(given_up->handle); at != calls.end()) at->second.request_stop();
+    } else if (auto* answered = std::get_if<mcp::Answered>(&fed)) {
+      const auto client = session.client();
+      asio::co_spawn(
+          parts.executor,
+          pass_on(shared_from_this(), caller(client.value_or(mcp::ClientInfo{}), {}), std::move(*answered)),
+          asio::detached);
     }
   }
 
@@ -45,19 +74,41 @@ struct Connection::State : std::enable_shared_from_this<Connection::State> {
                    asio::detached);
   }
 
+  policy::Caller caller(const mcp::ClientInfo& client, std::string request) const {
+    policy::Caller caller{parts.subject,
+                          policy::Correlation{policy::CallId::random(), std::move(request), {}}};
+    caller.who.client_name = client.name;
+    caller.who.client_version = client.version;
+    return caller;
+  }
+
+  static asio::awaitable<void> pass_on(std::shared_ptr<State> state, policy::Caller by,
+                                       mcp::Answered answered) {
+    if (!state->parts.answered) co_return;
+    auto passing = state->parts.answered(std::move(by), std::move(answered));
+    co_await std::move(passing);
+  }
+
   static asio::awaitable<void> carry_out(std::shared_ptr<State> state, mcp::CallRequested asked,
                                          std::stop_token stop) {
-    policy::Caller caller{state->parts.subject,
-                          policy::Correlation{policy::CallId::random(), mcp::spelling(asked.id), {}}};
-    caller.who.client_name = asked.client.name;
-    caller.who.client_version = asked.client.version;
+    const auto caller = state->caller(asked.client, mcp::spelling(asked.id));
+    const auto round = asked.reach == mcp::Reach::retry ? std::make_shared<Round>() : nullptr;
+    std::shared_ptr<ClientChannel> client = round;
+    if (asked.reach == mcp::Reach::request) client = state;
+    if (asked.answered) {
+      auto passing = pass_on(state, caller, std::move(*asked.answered));
+      co_await std::move(passing);
+    }
     const auto handle = asked.handle;
     const std::weak_ptr<State> weak = state;
     vmware::Progress progress = [weak, handle](int done, int total, const std::string& what) {
       if (const auto alive = weak.lock()) alive->send(alive->session.progress(handle, done, total, what));
     };
-    auto result = co_await state->parts.call(asked.tool, asked.arguments, caller, progress, stop);
-    state->send(state->session.complete(handle, result));
+    auto calling = state->parts.call(asked.tool, asked.arguments, caller, progress, stop, client);
+    const auto result = co_await std::move(calling);
+    const bool asks = round && round->asked;
+    state->send(asks ? state->session.complete(handle, *round->asked)
+                     : state->session.complete(handle, result));
     state->calls.erase(handle);
     if (state->calls.empty()) state->idle.cancel();
   }

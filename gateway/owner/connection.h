@@ -8,6 +8,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include "gateway/approval/client_channel.h"
 #include "gateway/call/calls.h"
 #include "gateway/mcp/session.h"
 #include "gateway/net/pipe.h"
@@ -25,11 +26,14 @@ class Connection final : public std::enable_shared_from_this<Connection> {
     mcp::Session::Parts session;
     // Carries out one call; never throws.
     std::function<boost::asio::awaitable<mcp::ToolResult>(std::string tool, mcp::JsonPtr arguments,
-                                                          policy::Caller, vmware::Progress, std::stop_token)>
+                                                          policy::Caller, vmware::Progress, std::stop_token,
+                                                          std::shared_ptr<ClientChannel>)>
         call;
     std::string early = {};  // what arrived from the client before the pipe was ours
     // Called once, before the first call, with what the client says of itself.
     std::function<void(const mcp::ClientInfo&)> opened = {};
+    // What the client sent back of a question; never throws. Null: nobody is asked.
+    std::function<boost::asio::awaitable<void>(policy::Caller, mcp::Answered)> answered = {};
   };
   explicit Connection(Parts);
   ~Connection();

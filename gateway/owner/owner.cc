@@ -290,10 +290,16 @@ class Owner final {
                         ? command_session_parts(app_.clock())
                         : session_parts(app_.clock(), std::move(offering));
     parts.call = [this, mismatch](std::string tool, mcp::JsonPtr arguments, policy::Caller caller,
-                                  vmware::Progress progress, std::stop_token stop) {
+                                  vmware::Progress progress, std::stop_token stop,
+                                  std::shared_ptr<ClientChannel> client) {
       return app_.call(std::move(tool), std::move(arguments), std::move(caller), std::move(progress),
-                       std::move(stop), mismatch);
+                       std::move(stop), mismatch, std::move(client));
     };
+    parts.answered = [this](policy::Caller caller, mcp::Answered answered) {
+      return app_.answer_in_client(std::move(caller), std::move(answered));
+    };
+    parts.session.seal = seal_;
+    parts.session.principal = subject.principal.text;
     const auto connection = std::make_shared<Connection>(std::move(parts));
     connections_.emplace(key, connection);
     app_.client_came(subject);
@@ -404,6 +410,7 @@ class Owner final {
   asio::signal_set reload_;
   asio::steady_timer sweep_;
   asio::steady_timer watch_;
+  const std::shared_ptr<const mcp::Seal> seal_ = std::make_shared<const mcp::Seal>();
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   std::map<std::uint32_t, std::size_t> users_;  // connections of each
   std::uint64_t last_connection_ = 0;

@@ -141,6 +141,10 @@ Unanswered told_of(Desk::Reply::Kind kind) {
     case Answer::denied:
       return {"deny", "approval.denied", "Refused: a person was asked and said no",
               "do something else; the same call is not asked about again for a while"};
+    case Answer::dismissed:
+      return {"deny", "approval.dismissed",
+              "Refused: a person was asked in the client and closed the question",
+              "do something else; the same call is not asked about again for a while"};
     case Answer::expired:
       return {"deny", "approval.expired",
               "Not done: nobody answered in time, or the policy was changed meanwhile",
@@ -166,7 +170,13 @@ Unanswered told_of(Desk::Reply::Kind kind) {
 }  // namespace
 
 ToolResult unanswered(const policy::Ask& ask, const Desk::Reply& reply) {
-  const auto told = told_of(reply.kind);
+  auto told = told_of(reply.kind);
+  if (reply.kind == Desk::Reply::Kind::waiting && reply.dialog == Question::Dialog::open) {
+    told.hint =
+        "tell the user that the client shows a question which he should answer (`sallyport approve list` "
+        "shows "
+        "it too), then call again with the same arguments to wait for the answer";
+  }
   auto structured = facts(told.decision, told.code, ask.reason, told.hint);
   structured.emplace("rule", Json(ask.rule.id));
   structured.emplace("policy_version", Json(policy_version(ask.policy)));

@@ -111,15 +111,16 @@ export class World {
     return JSON.parse(JSON.stringify({ PATH, HOME, USER, LOGNAME, XDG_CACHE_HOME, ...own, ...more }));
   }
 
-  // An MCP client of its own; `client.tool(name, arguments)` gives the result.
-  async connect({ clientInfo = { name: 'e2e', version: '1' }, env = {} } = {}) {
+  // An MCP client of its own; `client.tool(name, arguments)` gives the result. `prepare` gets it before it connects.
+  async connect({ clientInfo = { name: 'e2e', version: '1' }, env = {}, capabilities = {}, prepare = () => {} } = {}) {
     const transport = new StdioClientTransport({
       command: sallyport,
       args: ['serve'],
       env: this.environment(env),
       stderr: 'pipe',
     });
-    const client = new Client(clientInfo, { capabilities: {} });
+    const client = new Client(clientInfo, { capabilities });
+    prepare(client);
     client.errors = '';
     client.stray = [];
     client.onerror = (error) => client.stray.push(error);

@@ -47,10 +47,11 @@ class Client {
     if (const auto* answer = std::get_if<gateway::mcp::Answer>(&fed)) return answer->code;
     return std::holds_alternative<gateway::mcp::Silence>(fed) ? 1 : 2;
   }
-  void initialize(std::string_view revision = "2025-11-25") {
+  void initialize(std::string_view revision = "2025-11-25", std::string_view capabilities = "{}") {
     const auto answer =
         ask(R"({"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":")" +
-            std::string(revision) + R"(","capabilities":{},"clientInfo":{"name":"test","version":"1"}}})");
+            std::string(revision) + R"(","capabilities":)" + std::string(capabilities) +
+            R"(,"clientInfo":{"name":"test","version":"1"}}})");
     ASSERT_EQ(answer.at("result").at("protocolVersion"), revision);
     EXPECT_EQ(code(R"({"jsonrpc":"2.0","method":"notifications/initialized"})"), 1);
   }
@@ -62,13 +63,12 @@ class Client {
     EXPECT_NE(event, nullptr) << params;
     return event == nullptr ? gateway::mcp::CallRequested{} : std::move(*event);
   }
-  std::string complete(gateway::mcp::CallHandle handle, const gateway::mcp::ToolResult& result) {
-    auto line = session.complete(handle, result);
-    if (!line.empty()) {
-      EXPECT_EQ(fault_in_line(revision(line), "tools/call", line), "");
-    }
-    return line;
+  // With a result, or with a question for the person.
+  std::string complete(gateway::mcp::CallHandle handle, const auto& result) {
+    return checked(session.complete(handle, result));
   }
+  std::string elicit(const gateway::mcp::Elicitation& asked) { return checked(session.elicit(asked)); }
+  std::string withdraw(std::string_view question) { return checked(session.withdraw(question)); }
   std::string progress(gateway::mcp::CallHandle handle, int done, int total, std::string_view message) {
     auto line = session.progress(handle, done, total, message);
     if (!line.empty()) {
@@ -82,6 +82,12 @@ class Client {
   gateway::mcp::Session session;
 
  private:
+  std::string checked(std::string line) const {
+    if (!line.empty()) {
+      EXPECT_EQ(fault_in_line(revision(line), "tools/call", line), "");
+    }
+    return line;
+  }
   std::string revision(std::string_view line) const {
     if (line.find("\"resultType\"") != std::string_view::npos) return "2026-07-28";
     return session.client() ? session.client()->protocol : "2025-11-25";

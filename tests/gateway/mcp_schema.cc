@@ -76,7 +76,13 @@ std::string fault_in_line(std::string_view revision, std::string_view method, st
     if (!message.contains("id") && !new_names) return {};
     return fault_against(revision, new_names ? "JSONRPCErrorResponse" : "JSONRPCError", line);
   }
-  if (message.contains("method")) return fault_against(revision, "ProgressNotification", line);
+  if (message.contains("method")) {
+    static const std::map<std::string, std::string, std::less<>> sent{
+        {"notifications/progress", "ProgressNotification"},
+        {"notifications/cancelled", "CancelledNotification"},
+        {"elicitation/create", "ElicitRequest"}};
+    return fault_against(revision, sent.at(message.at("method").get<std::string>()), line);
+  }
   const auto envelope =
       fault_against(revision, new_names ? "JSONRPCResultResponse" : "JSONRPCResponse", line);
   if (!envelope.empty()) return envelope;
@@ -85,6 +91,9 @@ std::string fault_in_line(std::string_view revision, std::string_view method, st
                                                                        {"server/discover", "DiscoverResult"},
                                                                        {"tools/list", "ListToolsResult"},
                                                                        {"tools/call", "CallToolResult"}};
+  if (message.at("result").value("resultType", "") == "input_required") {
+    return fault_against(revision, "InputRequiredResult", message.at("result").dump());
+  }
   return fault_against(revision, results.at(std::string(method)), message.at("result").dump());
 }
 

@@ -102,6 +102,55 @@ TEST_F(Reload, AnApprovalLetsExactlyWhatWasShownPass) {
   EXPECT_TRUE(std::holds_alternative<Grant<policy::Run>>(longer));
 }
 
+TEST_F(Reload, AnAnswerFromTheClientCountsOnlyWhereTheRulesAskNobodyElse) {
+  struct Case {
+    const char* what;
+    const char* rules;
+    bool in_client, by_command;
+  };
+  const Case cases[] = {
+      {"the channel", "a: { ask: run, who: client }", true, true},
+      {"twice the channel", "a: { ask: run, who: client }, b: { ask: any, who: client }", true, true},
+      {"the user", "a: { ask: run, who: user }", false, true},
+      {"nobody named", "a: { ask: run }", false, true},
+      {"a subject", "a: { ask: run, who: sec }", false, true},
+      {"the channel and the user", "a: { ask: run, who: client }, b: { ask: any, who: user }", false, true},
+      {"the channel and a subject", "a: { ask: run, who: client }, b: { ask: any, who: sec }", false, true},
+      {"refused", "a: { ask: run, who: client }, b: { deny: run }", false, false},
+  };
+  for (const auto& one : cases) {
+    engine_->put_in_force(
+        compiled("sallyport: policy/v1\ntier: user\nname: t\ndefault: deny\n"
+                 "subjects: { sec: { os_user: [sam] } }\nactions: { " +
+                 std::string(one.rules) + " }\n"));
+    const auto first = decide(run());
+    const auto* ask = std::get_if<Ask>(&first);
+    if (ask == nullptr) {
+      EXPECT_FALSE(one.in_client || one.by_command) << one.what;
+      continue;
+    }
+    auto approval = yes(*ask);
+    EXPECT_EQ(std::holds_alternative<Grant<policy::Run>>(decide(run(), approval)), one.by_command)
+        << one.what;
+    approval.channel = Approve::Channel::client;
+    EXPECT_EQ(std::holds_alternative<Grant<policy::Run>>(decide(run(), approval)), one.in_client) << one.what;
+    EXPECT_EQ(sink_.decisions().back().decision.approval.has_value(), one.in_client) << one.what;
+  }
+}
+
+TEST_F(Reload, AnAnswerComesByTheWayItSaysItComes) {
+  for (const auto transport : {Transport::stdio, Transport::http, Transport::cli, Transport::system}) {
+    for (const auto channel : {Approve::Channel::command, Approve::Channel::client}) {
+      auto who = agent();
+      who.transport = transport;
+      const bool command = channel == Approve::Channel::command;
+      const bool fits = transport != Transport::system && command == (transport == Transport::cli);
+      const auto verdict = decide(Approve{Approve::Answer::allow, "ask-1", channel}, {}, who);
+      EXPECT_EQ(std::holds_alternative<Grant<Approve>>(verdict), fits) << spelling(transport) << command;
+    }
+  }
+}
+
 TEST_F(Reload, AnApprovalOfSomethingElseCountsForNothing) {
   const auto asked = decide(run());
   const auto good = yes(std::get<Ask>(asked));
