@@ -84,7 +84,7 @@ std::string said(const TierSays& says) {
   return {};
 }
 
-TEST(PolicyExplain, TellsTheVerdictOfEachTierAndTheNearestRules) {
+TEST(Statement10Explain, TellsTheVerdictOfEachTierAndTheNearestRules) {
   const auto of = both();
   ASSERT_TRUE(of);
   const std::vector<Row> table{
