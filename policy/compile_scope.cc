@@ -150,7 +150,12 @@ const NamedSet* find_set(std::string_view reference, NamedSet::Kind kind, const 
                    " asked for here");
     return nullptr;
   }
+  if (scope.used != nullptr) scope.used->sets.insert(found->first);
   return &found->second;
+}
+
+void note_subject(const Scope& scope, std::string_view name) {
+  if (scope.used != nullptr) scope.used->subjects.emplace(name);
 }
 
 std::string people_named(Tier tier, std::string_view subject) {
@@ -162,6 +167,7 @@ std::string compile_people(const yaml::Entry* entry, const Scope& scope, const R
   if (entry == nullptr) return std::string(kUser);
   const auto name = read_text(entry->value, "`who`", into);
   if (!name || *name == kUser) return std::string(kUser);
+  note_subject(scope, *name);
   const auto found = scope.subjects.find(*name);
   if (found == scope.subjects.end()) {
     auto names = names_of(scope.subjects);
@@ -194,6 +200,7 @@ std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Sc
                  "there is no subject `" + name + "`" + suggestion(name, names_of(scope.subjects)));
       continue;
     }
+    note_subject(scope, name);
     const auto& subject = found->second;
     if (rule == SelfDeclared::refused && only_self_declared(subject)) {
       into.error("P0125", node.at,

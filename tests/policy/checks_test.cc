@@ -94,6 +94,90 @@ TEST(PolicyChecks, LetNoLiftedOrShadowRuleOverruleAnother) {
       std::vector<std::string>{});
 }
 
+// `P0307 s`, or the whole message of what is not about one name.
+std::vector<std::string> loose_ends(const std::vector<std::string>& bodies) {
+  std::vector<Source> sources;
+  for (const auto& body : bodies)
+    sources.push_back({"p" + std::to_string(sources.size()) + ".yaml", head("user") + body, {}});
+  const auto compiled = compile_and_check(sources);
+  EXPECT_TRUE(compiled.program) << compiled.error().message;
+  EXPECT_TRUE(compile(sources).diagnostics.empty()) << "nothing of it is told at load";
+  std::vector<std::string> all;
+  for (const auto& one : compiled.diagnostics) {
+    EXPECT_EQ(one.severity, Severity::warning);
+    const auto from = one.message.find('`') + 1;
+    all.push_back(
+        one.where() + " " + one.code + " " +
+        (one.code == "P0309" ? one.message : one.message.substr(from, one.message.find('`', from) - from)));
+  }
+  return all;
+}
+
+TEST(PolicyChecks, FindSetsThatNoRuleNames) {
+  const Codes good{}, unused{"p0.yaml:5:9 P0307 s"};
+  const std::string set = "sets: { s: { paths: [a] } }\n", words = "sets: { s: { words: [a] } }\n";
+  EXPECT_EQ(loose_ends({set}), unused);
+  EXPECT_EQ(loose_ends({set + "actions: { r: { allow: copy_in } }\n"}), unused);
+  EXPECT_EQ(loose_ends({set + "actions: { r: { allow: copy_in, host_path: \"transfer:s\" } }\n"}), unused);
+  EXPECT_EQ(loose_ends({set + "actions: { r: { allow: copy_in, host_path: \"transfer:$s\" } }\n"}), good);
+  EXPECT_EQ(loose_ends({set + "actions: { r: { deny: copy_in, not: { host_path: \"transfer:$s\" } } }\n"}),
+            good);
+  EXPECT_EQ(loose_ends({words + "actions: { r: { deny: key, unless: { keys: $s } } }\n"}), good);
+  EXPECT_EQ(loose_ends({set, "actions: { r: { allow: copy_in, host_path: \"transfer:$s\" } }\n"}), good)
+      << "the files of a tier share names";
+  EXPECT_EQ(loose_ends({set + "actions: { r: { deny: copy_in } }\nwaivers: { w: { lift: r, host_path: "
+                              "\"transfer:$s\", until: 2199-01-01, reason: x } }\n"}),
+            good);
+}
+
+TEST(PolicyChecks, FindSubjectsThatNothingNames) {
+  const Codes good{}, unused{"p0.yaml:5:13 P0308 a"};
+  const std::string who = "subjects: { a: { uid: 1 } }\n";
+  EXPECT_EQ(loose_ends({who}), unused);
+  EXPECT_EQ(loose_ends({who + "actions: { r: { allow: list } }\n"}), unused);
+  EXPECT_EQ(loose_ends({who + "actions: { a: { ask: list } }\n"}), unused) << "a rule of the same name";
+  EXPECT_EQ(loose_ends({who + "actions: { r: { allow: list, for: a } }\n"}), good);
+  EXPECT_EQ(loose_ends({who + "actions: { r: { allow: list, any: [ { for: [a] } ] } }\n"}), good);
+  EXPECT_EQ(loose_ends({who + "actions: { r: { ask: list, who: a } }\n"}), good);
+  EXPECT_EQ(loose_ends({who + "actions: { r: { deny: list, unless: { for: a } } }\n"}), good);
+  EXPECT_EQ(loose_ends(
+                {who + "actions: { r: { allow: list } }\ntests: [ { call: list, as: a, expect: allow } ]\n"}),
+            good);
+  EXPECT_EQ(loose_ends({who + "actions: { r: { allow: list, examples: { allow: [ { as: a } ] } } }\n"}),
+            good);
+  EXPECT_EQ(loose_ends({who, "actions: { r: { allow: list, for: a } }\n"}), good);
+}
+
+TEST(PolicyChecks, FindRulesThatNoTestIsAbout) {
+  const Codes good{};
+  const std::string two = "actions: { r: { allow: list }, s: { allow: create } }\n", test = "tests:\n  - ";
+  EXPECT_EQ(loose_ends({two}), good) << "whoever writes no tests has none missing";
+  EXPECT_EQ(loose_ends({two + test + "{ call: list, expect: allow }\n"}),
+            Codes{"p0.yaml:5:32 P0309 no test or example is about 1 of the 2 rules of this file: `s`"});
+  EXPECT_EQ(
+      loose_ends({two + test + "{ call: list, expect: allow }\n  - { call: create, expect: allow s }\n"}),
+      good);
+  EXPECT_EQ(loose_ends({"actions: { r: { allow: list }, s: { deny: create, examples: { deny: [nat] } } }\n" +
+                        test + "{ call: list, expect: allow }\n"}),
+            good);
+  EXPECT_EQ(loose_ends({"actions: { r: { allow: list } }\nvmrun: { v: { deny: captureScreen } }\n" + test +
+                        "{ call: list, expect: allow }\n"}),
+            Codes{"p0.yaml:6:10 P0309 no test or example is about 1 of the 2 rules of this file: `v`"});
+  EXPECT_EQ(loose_ends({"actions: { r: { allow: list }, s: { deny: create, shadow: true } }\n" + test +
+                        "{ call: list, expect: allow }\n  - { call: create, expect: deny default }\n"}),
+            good)
+      << "a shadow rule speaks as well";
+  std::string many = "actions:\n";
+  for (int i = 0; i < 8; ++i)
+    many += "  r" + std::to_string(i) + ": { allow: list, for: a" + std::to_string(i) + " }\n";
+  many += "subjects:\n";
+  for (int i = 0; i < 8; ++i) many += "  a" + std::to_string(i) + ": { uid: " + std::to_string(i) + " }\n";
+  EXPECT_EQ(
+      loose_ends({many, test + "{ call: list, as: a3, expect: allow r3 }\n"}),
+      Codes{"p0.yaml:6:3 P0309 no test or example is about 7 of the 8 rules of this file: `r0`, `r1`, `r2`, "
+            "`r4`, `r5` and 2 more"});
+}
+
 TEST(PolicyChecks, SayNothingOfAPolicyThatCannotBeUsed) {
   const auto compiled = compile_and_check(std::vector<Source>{
       {"p.yaml", head("user") + "actions: { r: { allow: any }, e: { allow: creat } }\n", {}}});

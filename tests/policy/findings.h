@@ -19,9 +19,12 @@ inline std::string head(const std::string& tier, const std::string& stance = "de
   return "sallyport: policy/v1\ntier: " + tier + "\nname: " + tier + "\ndefault: " + stance + "\n";
 }
 
+// What is said of the rules.
 inline std::vector<Diagnostic> found_in(const std::vector<Source>& sources) {
-  auto compiled = compile_and_check(sources);
+  auto compiled = compile(sources);
   EXPECT_TRUE(compiled.program) << compiled.error().message;
+  const auto* program = dynamic_cast<const RuleProgram*>(compiled.program.get());
+  if (program != nullptr) join(compiled.diagnostics, check_rules(*program));
   return compiled.diagnostics;
 }
 
