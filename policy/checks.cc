@@ -339,11 +339,16 @@ class Checks {
 
 std::vector<Diagnostic> check_rules(const RuleProgram& program) { return Checks(program).run(); }
 
+void add_warnings(Compiled& compiled, const RuleProgram& program) {
+  join(compiled.diagnostics, check_rules(program));
+  join(compiled.diagnostics, std::exchange(compiled.loose_ends, {}));
+}
+
 Compiled compile_and_check(std::span<const Source> sources, const Facts& settings) {
   auto compiled = compile(sources, settings);
   const auto* program = dynamic_cast<const RuleProgram*>(compiled.program.get());
   if (program == nullptr) return compiled;
-  join(compiled.diagnostics, check_rules(*program));
+  add_warnings(compiled, *program);
   return compiled;
 }
 

@@ -17,7 +17,10 @@ namespace policy {
 
 std::vector<Diagnostic> check_rules(const RuleProgram&);
 
-// Compiles, and when that leaves a program adds what check_rules() finds.
+// Adds what check_rules() finds of the rules that were compiled, and the loose ends.
+void add_warnings(Compiled&, const RuleProgram&);
+
+// Compiles, and when that leaves a program adds all warnings.
 Compiled compile_and_check(std::span<const Source> sources, const Facts& settings = {});
 
 }  // namespace policy

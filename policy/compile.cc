@@ -12,6 +12,7 @@
 #include "policy/builtin.h"
 #include "policy/compile_rules.h"
 #include "policy/compile_waivers.h"
+#include "policy/loose_ends.h"
 #include "policy/self_check.h"
 #include "policy/wording.h"
 
@@ -40,6 +41,7 @@ struct TierFiles {
   std::vector<const File*> files;
   Places places;
   std::vector<std::pair<const File*, ParsedRule>> rules;
+  TierUse use;
 };
 
 // The digest of what was compiled, whatever the order and the names of the files.
@@ -83,6 +85,7 @@ class Compilation {
     }
     compiled.waivers = std::move(waivers_);
     compiled.diagnostics = found_.take();
+    compiled.loose_ends = loose_ends_.take();
     return compiled;
   }
 
@@ -125,6 +128,7 @@ class Compilation {
     auto& tier = tiers_[file.tier];
     tier.files.push_back(&file);
     tier.scope.tier = file.tier;
+    tier.scope.used = &tier.use.names;
     if (file.serial) tier.serial = std::max(tier.serial.value_or(0), *file.serial);
     const Mapping mapping(file.root, "policy", kSections, {file.name, &quiet_});
     const auto report = into(file);
@@ -248,7 +252,7 @@ class Compilation {
       own.tiers.push_back({which, tier.scope.name, tier.scope.inherit});
       own.rules.reserve(tier.rules.size());
       for (auto& [file, parsed] : tier.rules) {
-        run_examples(parsed, tier.scope, into(*file));
+        spoke(run_examples(parsed, tier.scope, into(*file)), tier.use);
         own.rules.push_back(std::move(parsed.rule));
       }
       tier.rules = {};
@@ -258,8 +262,13 @@ class Compilation {
       RuleProgram program(std::move(own));
       for (const auto* file : tier.files) {
         if (const auto* section = file->root.find("tests")) {
-          run_tests(section->value, tier.scope, program, into(*file));
+          const auto checks = run_tests(section->value, tier.scope, program, into(*file));
+          tier.use.tested = tier.use.tested || !checks.empty();
+          spoke(checks, tier.use);
         }
+      }
+      for (const auto* file : tier.files) {
+        find_loose_ends(file->root, tier.use, {file->name, &loose_ends_});
       }
       auto tested = std::move(program).take_rules();
       if (set_.rules.empty()) {
@@ -271,6 +280,12 @@ class Compilation {
     }
   }
 
+  static void spoke(const std::vector<Checked>& checks, TierUse& use) {
+    for (const auto& checked : checks) {
+      for (const auto& rule : checked.spoke) use.spoke.insert(rule.id);
+    }
+  }
+
   std::string joined_name() const {
     std::string name;
     for (const auto& [tier, files] : tiers_) name += (name.empty() ? "" : "+") + files.scope.name;
@@ -279,6 +294,7 @@ class Compilation {
 
   Facts settings_;
   Diagnostics found_;
+  Diagnostics loose_ends_;
   Diagnostics quiet_;       // for what has been reported once already
   std::deque<File> files_;  // stay where they are
   std::map<Tier, TierFiles> tiers_;

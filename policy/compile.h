@@ -35,6 +35,7 @@ struct Compiled {
   std::vector<Serial> serials;             // of all tiers
   std::vector<WaiverTerms> waivers;        // likewise
   std::vector<Diagnostic> diagnostics;     // of all sources, sorted by file and position
+  std::vector<Diagnostic> loose_ends;      // warnings for those who check a policy, not among the above
 
   // What to refuse calls with when `program` is null: code `config.policy`, the first error in full and how
   // many more there are.

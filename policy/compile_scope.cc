@@ -171,6 +171,7 @@ const NamedSet* find_set(std::string_view reference, NamedSet::Kind kind, const 
                    ", and " + std::string(spelling(kind)) + " are asked for here");
     return nullptr;
   }
+  if (scope.used != nullptr) scope.used->sets.insert(found->first);
   return &found->second;
 }
 
@@ -189,6 +190,10 @@ bool check_label(std::string_view label, Position at, const ReadInto& into) {
   return good;
 }
 
+void note_subject(const Scope& scope, std::string_view name) {
+  if (scope.used != nullptr) scope.used->subjects.emplace(name);
+}
+
 std::string people_named(Tier tier, std::string_view subject) {
   return std::string(spelling(tier)) + ":" + std::string(subject);
 }
@@ -197,6 +202,7 @@ std::string compile_people(const yaml::Entry* entry, const Scope& scope, const R
   if (entry == nullptr) return std::string(kPeopleUser);
   const auto name = read_text(entry->value, "`who`", into);
   if (!name || *name == kPeopleUser) return std::string(kPeopleUser);
+  note_subject(scope, *name);
   const auto found = scope.subjects.find(*name);
   if (*name == kPeopleInClient) {
     if (found == scope.subjects.end()) return std::string(kPeopleInClient);
@@ -242,6 +248,7 @@ std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Sc
                  "there is no subject `" + name + "`" + suggestion(name, names_of(scope.subjects)));
       continue;
     }
+    note_subject(scope, name);
     const auto& subject = found->second;
     if (rule == SelfDeclared::refused && only_self_declared(subject)) {
       into.error("P0125", node.at,

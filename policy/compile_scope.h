@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,11 @@ struct NamedSet {
 // The key a set of this kind is written with.
 std::string_view spelling(NamedSet::Kind);
 
+// The names that something asks for.
+struct NamesUsed {
+  std::set<std::string, std::less<>> sets, subjects;
+};
+
 struct Scope {
   Tier tier = Tier::user;
   std::string name;
@@ -28,6 +34,8 @@ struct Scope {
   std::map<std::string, NamedSet, std::less<>> sets;
   std::map<std::string, SubjectIs, std::less<>> subjects;
   std::map<std::string, std::string, std::less<>> subject_places;
+  // Gets each name that is looked up; null where nobody wants to know.
+  NamesUsed* used = nullptr;
 };
 
 // The sections `sets:` and `subjects:` of one file, added to the scope of its tier.
@@ -39,6 +47,9 @@ std::optional<Transport> transport_from(std::string_view text);
 // Looks a `$name` up; reports an unknown one and one of another kind. `at` is where it is used.
 const NamedSet* find_set(std::string_view reference, NamedSet::Kind kind, const Scope& scope, Position at,
                          const ReadInto& into);
+
+// That something asks for the subject of this name.
+void note_subject(const Scope&, std::string_view name);
 
 // What `for:` names; reports unknown ones. With `self_declared` refused, a subject that rests on what a
 // client says of itself is an error.

@@ -50,6 +50,10 @@ std::optional<Expected> read_expected(const yaml::Entry& entry, const ReadInto& 
   return expected;
 }
 
+void note_asker(const yaml::Node& statements, const Scope& scope) {
+  if (const auto* as = statements.find("as")) note_subject(scope, as->value.text);
+}
+
 // What differs, or nothing.
 std::string difference(const Expected& expected, const Judgement& got) {
   std::string wanted = expected.effect;
@@ -90,6 +94,7 @@ std::optional<Checked> run_test(const yaml::Node& test, const Scope& scope, cons
   if (!name || !expected) return std::nullopt;
   const auto stated = read_question(*name, call->value.at, test, scope, into);
   if (!stated) return std::nullopt;
+  note_asker(test, scope);
   Checked checked{
       Checked::Kind::test, title ? *title : yaml::statement(test), std::string(into.file), test.at, {}, {}};
   auto got = answer(program, *stated);
@@ -163,6 +168,7 @@ std::optional<Checked> run_example(const ParsedRule& parsed, const yaml::Node& e
   }
   const auto stated = read_question(call, example.at, map, scope, into);
   if (!stated) return std::nullopt;
+  note_asker(map, scope);
   const auto name =
       rule.ref.id + (must == Must::speak ? " speaks on " : " lets pass ") + yaml::statement(example);
   Checked checked{Checked::Kind::example, name, std::string(into.file), example.at, {}, {}};
@@ -176,6 +182,8 @@ std::optional<Checked> run_example(const ParsedRule& parsed, const yaml::Node& e
 }
 
 }  // namespace
+
+bool is_failed_test(const Diagnostic& found) { return found.code == "P0150" || found.code == "P0151"; }
 
 std::vector<Checked> run_tests(const yaml::Node& section, const Scope& scope, const RuleProgram& program,
                                const ReadInto& into) {

@@ -17,6 +17,9 @@ struct Checked {
   std::vector<RuleRef> spoke;  // the rules that had their say in it
 };
 
+// Whether a finding is one of a test or example that was asked and failed.
+bool is_failed_test(const Diagnostic&);
+
 // Runs `tests:` of one file: whole questions to the whole program, each with the answer it must get. Reports
 // what is malformed and what fails.
 std::vector<Checked> run_tests(const yaml::Node& section, const Scope&, const RuleProgram&, const ReadInto&);

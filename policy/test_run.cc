@@ -1,4 +1,5 @@
 #include "policy/test_run.h"
+#include "policy/finding_report.h"
 #include "policy/wording.h"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ TestRun run_all_tests(const Anatomy& anatomy) {
   return run;
 }
 
-Json to_json(const TestRun& run) {
+Json to_json(const TestRun& run, const Compiled& compiled) {
   Json::Array tests;
   for (const auto& checked : run.checks) {
     Json::Object one{{"kind", checked.kind == Checked::Kind::test ? "test" : "example"},
@@ -70,6 +71,7 @@ Json to_json(const TestRun& run) {
   report["failed"] = static_cast<std::int64_t>(run.failures());
   report["rules"] = refs(run.rules);
   report["not_covered"] = refs(run.not_covered);
+  report["findings"] = *findings_json(compiled).find("findings");
   return report;
 }
 

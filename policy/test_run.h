@@ -21,7 +21,8 @@ struct TestRun {
 
 TestRun run_all_tests(const Anatomy&);
 
-Json to_json(const TestRun&);
+// With what was found while compiling and checking as `findings`.
+Json to_json(const TestRun&, const Compiled&);
 std::string to_text(const TestRun&);
 
 }  // namespace policy

@@ -40,6 +40,7 @@ void say(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stder
 // The policies with their parts; or nothing, with what is wrong on stderr.
 struct Known {
   policy::Facts settings;
+  std::vector<policy::Source> texts;
   policy::Studied studied;
 };
 std::optional<Known> know(const Sources& sources, const Words& paths, ReportForm form = ReportForm::text) {
@@ -48,13 +49,13 @@ std::optional<Known> know(const Sources& sources, const Words& paths, ReportForm
     complain(texts.error());
     return std::nullopt;
   }
-  Known known{load_settings(sources).facts(), {}};
-  known.studied = policy::study(*texts, known.settings);
+  Known known{load_settings(sources).facts(), *std::move(texts), {}};
+  known.studied = policy::study(known.texts, known.settings);
   if (known.studied.anatomy) return known;
   if (form == ReportForm::json) {
     put_json(policy::findings_json(known.studied.compiled));
   } else {
-    say(findings_text(known.studied.compiled.diagnostics, *texts));
+    say(findings_text(known.studied.compiled.diagnostics, known.texts));
   }
   return std::nullopt;
 }
@@ -145,19 +146,21 @@ int policy_check(const Sources& sources, const Words& paths, ReportForm form, St
 }
 
 int policy_test(const Sources& sources, const Words& paths, ReportForm form) {
-  const auto known = know(sources, paths, form);
+  auto known = know(sources, paths, form);
   if (!known) return 1;
   const auto run = policy::run_all_tests(*known->studied.anatomy);
-  if (form == ReportForm::text) {
-    for (const auto& found : policy::check_rules(*known->studied.anatomy->whole))
-      say(printable_line(found.format()) + "\n");
-  }
+  auto& compiled = known->studied.compiled;
+  policy::add_warnings(compiled, *known->studied.anatomy->whole);
+  policy::check_waivers(compiled, today());
   if (form == ReportForm::json) {
-    put_json(policy::to_json(run));
+    put_json(policy::to_json(run, compiled));
   } else {
+    // Those that fail stand among the tests.
+    std::erase_if(compiled.diagnostics, policy::is_failed_test);
+    say(findings_text(compiled.diagnostics, known->texts));
     put(printable(policy::to_text(run)));
   }
-  return run.failures() == 0 && known->studied.compiled.program ? 0 : 1;
+  return run.failures() == 0 && compiled.program ? 0 : 1;
 }
 
 int policy_explain(const Sources& sources, const std::string& call, const std::string& subject,

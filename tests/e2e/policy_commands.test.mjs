@@ -117,9 +117,17 @@ test('policy explain says which rule, where, and what came near', async () => {
 });
 
 test('policy test prints each test and the rules without one', async () => {
-  const out = await good(['policy', 'test', shipped[1]]);
-  assert.match(out, /^pass  .*locked-down\.yaml:\d+:\d+: .*expect: allow create/m);
-  assert.match(out, /^no test or example: rule `images`/m);
+  assert.match(await good(['policy', 'test', shipped[1]]), /^pass  .*locked-down\.yaml:\d+:\d+: .*expect: allow create/m);
+  await file('loose.yaml', `${head}sets: { spare: { paths: [a] } }\nactions:\n  r: { allow: list }\n  s: { allow: list }\n`
+    + '  t: { allow: create }\ntests:\n  - { call: list, expect: allow }\n');
+  const loose = await sp(['policy', 'test', 'loose.yaml']);
+  assert.equal(loose.code, 0);
+  assert.match(loose.out, /^no test or example: rule `t`/m);
+  const checked = JSON.parse((await good(['policy', 'check', '--format', 'json', 'loose.yaml']))).findings;
+  assert.deepEqual(checked.map(({ line, code }) => [line, code]), [[5, 'P0307'], [8, 'P0303'], [9, 'P0309']]);
+  for (const { line, code } of checked) assert.match(loose.err, new RegExp(`^loose\\.yaml:${line}:\\d+: warning\\[${code}\\]`, 'm'));
+  assert.deepEqual(JSON.parse(await good(['policy', 'test', '--format', 'json', 'loose.yaml'])).findings, checked);
+  assert.equal((await sp(['policy', 'check', '--strict', 'loose.yaml'])).code, 1);
   await file('fails.yaml', `${head}actions:\n  r: { allow: list }\ntests:\n  - { call: list, expect: deny }\n`);
   const said = await sp(['policy', 'test', '--format', 'json', 'fails.yaml']);
   assert.equal(said.code, 1);

@@ -115,7 +115,10 @@ class ApprovalDesk : public testing::Test {
   const policy::Subject root_ = user(0, "root", policy::Transport::cli);
 };
 
-TEST_F(ApprovalDesk, AnAnswerIsForOneCall) {
+// Statement 14 of the policy reference, as far as it is about who answers and how often.
+class Statement14Desk : public ApprovalDesk {};
+
+TEST_F(Statement14Desk, AnAnswerIsForOneCall) {
   const auto question = asked(policy::Network::web, alice_);
   const auto waiting = ask(question, alice_);
   EXPECT_EQ(waiting.kind, Kind::waiting);
@@ -131,7 +134,7 @@ TEST_F(ApprovalDesk, AnAnswerIsForOneCall) {
   EXPECT_NE(again.id, waiting.id);
 }
 
-TEST_F(ApprovalDesk, OnlyThoseWhomTheRuleMeansCanSayYes) {
+TEST_F(Statement14Desk, OnlyThoseWhomTheRuleMeansCanSayYes) {
   const auto web = ask(asked(policy::Network::web, alice_), alice_).id;
   const auto nat = ask(asked(policy::Network::nat, alice_), alice_).id;
   const auto bob = user(1002, "bob", policy::Transport::cli);
@@ -147,7 +150,7 @@ TEST_F(ApprovalDesk, OnlyThoseWhomTheRuleMeansCanSayYes) {
   EXPECT_EQ(allow(nat, root_), "");
 }
 
-TEST_F(ApprovalDesk, WhoAnswersMustBeAllThoseWhomTheRulesMean) {
+TEST_F(Statement14Desk, WhoAnswersMustBeAllThoseWhomTheRulesMean) {
   auto question = asked(policy::Network::web, alice_);
   question.who = "user:oncall+user";
   const auto id = ask(question, alice_).id;
@@ -158,14 +161,14 @@ TEST_F(ApprovalDesk, WhoAnswersMustBeAllThoseWhomTheRulesMean) {
   EXPECT_EQ(allow(id, sam_as_root), "");
 }
 
-TEST_F(ApprovalDesk, WhoeverRunsAsTheAskersAccountIsNotAnotherPerson) {
+TEST_F(Statement14Desk, WhoeverRunsAsTheAskersAccountIsNotAnotherPerson) {
   auto sam_too = sam_;
   sam_too.uid = 1000;  // a second name of the same account
   const auto web = ask(asked(policy::Network::web, alice_), alice_).id;
   EXPECT_EQ(allow(web, sam_too), "approval.same_user");
 }
 
-TEST_F(ApprovalDesk, NothingBelowAClientThatAsksCanSayYes) {
+TEST_F(Statement14Desk, NothingBelowAClientThatAsksCanSayYes) {
   const auto question = asked(policy::Network::nat, alice_);
   const auto nat = ask(question, alice_).id;
   EXPECT_EQ(allow(nat, root_, {99, ::getppid(), 7}), "approval.same_client");
@@ -204,7 +207,7 @@ TEST_F(ApprovalDesk, ARefusalStandsUntilTheQuestionWouldHaveEnded) {
   EXPECT_EQ(ask(question, alice_).kind, Kind::waiting);
 }
 
-TEST_F(ApprovalDesk, TimeOtherRulesAndCancellingEndAQuestion) {
+TEST_F(Statement14Desk, TimeOtherRulesAndCancellingEndAQuestion) {
   const auto question = asked(policy::Network::web, alice_);
   const auto first = ask(question, alice_).id;
   clock_.advance(2min);

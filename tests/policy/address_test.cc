@@ -49,7 +49,7 @@ TEST(Address, IsWrittenInOneWay) {
   }
 }
 
-TEST(Address, RefusesWhatAnotherReaderCouldTakeForAnother) {
+TEST(Statement16Addresses, RefusesWhatAnotherReaderCouldTakeForAnother) {
   for (const auto* text : {"",
                            "1",
                            "1.2.3",
@@ -186,7 +186,7 @@ std::string expected(const std::vector<Row>& rows, const Address& probe) {
                                     std::uint32_t{bytes[2]} << 8 | bytes[3]));
 }
 
-TEST(SpecialAddresses, EveryBlockOfTheTableGivesItsVerdictInAllSpellings) {
+TEST(Statement16Addresses, EveryBlockOfTheTableGivesItsVerdictInAllSpellings) {
   const auto rows = special_rows();
   ASSERT_EQ(rows.size(), 144U);
   std::size_t probes = 0;

@@ -36,7 +36,7 @@ struct Mistake {
 
 class PolicyMistake : public testing::TestWithParam<Mistake> {};
 
-// Statement 2 of the policy reference, and everything else a compiler has to refuse.
+// Everything a compiler has to refuse.
 TEST_P(PolicyMistake, IsToldAtItsPlace) {
   const auto& mistake = GetParam();
   const auto result = compiled(mistake.body);
@@ -334,23 +334,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "unknown key `allow`"}),
     [](const auto& mistake) { return mistake.param.name; });
 
-TEST(Compile, ReportsAllErrorsOfAllFilesInOneRun) {
-  const std::vector<Source> sources{
-      {"a.yaml", std::string(kHead) + "actions:\n  r: { alow: run }\n  s: { allow: rnu }\n", {}},
-      {"b.yaml", std::string(kHead) + "limits:\n  l: { jobs: many }\n", {}},
-      {"c.yaml", "deny: no\n", {}},
-  };
-  const auto result = compile(sources);
-  std::vector<std::string> found;
-  for (const auto& diagnostic : result.diagnostics)
-    found.push_back(diagnostic.where() + " " + diagnostic.code);
-  EXPECT_EQ(found, (std::vector<std::string>{"a.yaml:6:3 P0120", "a.yaml:6:8 P0107", "a.yaml:7:15 P0110",
-                                             "b.yaml:6:14 S0104", "c.yaml:1:7 Y0118"}));
-  EXPECT_EQ(result.error().code, "config.policy");
-  EXPECT_EQ(result.error().where, "a.yaml:6:3");
-  EXPECT_NE(result.error().message.find("(and 4 more)"), std::string::npos);
-}
-
 TEST(Compile, FormatsAMessageWithItsLine) {
   const std::string text = std::string(kHead) + "actions:\n  r: { deny: create, netwrok: nat }\n";
   const std::vector<Source> sources{{"p.yaml", text, {}}};
@@ -386,8 +369,7 @@ TEST(Compile, RefusesFilesThatDisagree) {
   EXPECT_EQ(codes({}), Codes{"policy:1:1 P0160"});
 }
 
-// Statement 4 of the policy reference.
-TEST(Compile, AllowsNothingByDefault) {
+TEST(Statement04Default, AllowsNothing) {
   const auto empty = program("");
   ASSERT_TRUE(empty);
   for (const auto& action :

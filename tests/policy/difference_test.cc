@@ -25,7 +25,7 @@ struct Row {
   std::vector<std::string> witnesses;
 };
 
-TEST(PolicyDiff, FindsACallForEachWidening) {
+TEST(Statement12Diff, FindsACallForEachWidening) {
   const std::vector<Row> table{
       {"nothing changed", "actions: { r: { allow: list } }", "actions: { r: { allow: list } }", {}},
       {"a word more",

@@ -10,7 +10,7 @@
 namespace policy {
 namespace {
 
-TEST(PolicyDocs, LoadsEveryExample) {
+TEST(Statement09Docs, EveryExampleLoadsAndRaisesNoFalseAlarm) {
   std::ifstream file(std::string(SALLYPORT_SOURCE_DIR) + "/docs/policy.md", std::ios::binary);
   const std::string page((std::istreambuf_iterator<char>(file)), {});
   const std::string fence = "```yaml\n";

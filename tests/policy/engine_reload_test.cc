@@ -80,7 +80,10 @@ class Reload : public testing::Test {
   std::optional<Engine> engine_;
 };
 
-TEST_F(Reload, AnApprovalLetsExactlyWhatWasShownPass) {
+class Statement14Approvals : public Reload {};
+class Statement15Reload : public Reload {};
+
+TEST_F(Statement14Approvals, AnApprovalLetsExactlyWhatWasShownPass) {
   const auto asked = decide(run());
   const auto& ask = std::get<Ask>(asked);
   EXPECT_EQ(ask.who, "user:sec");
@@ -102,7 +105,7 @@ TEST_F(Reload, AnApprovalLetsExactlyWhatWasShownPass) {
   EXPECT_TRUE(std::holds_alternative<Grant<policy::Run>>(longer));
 }
 
-TEST_F(Reload, AnAnswerFromTheClientCountsOnlyWhereTheRulesAskNobodyElse) {
+TEST_F(Statement14Approvals, AnAnswerFromTheClientCountsOnlyWhereTheRulesAskNobodyElse) {
   struct Case {
     const char* what;
     const char* rules;
@@ -138,7 +141,7 @@ TEST_F(Reload, AnAnswerFromTheClientCountsOnlyWhereTheRulesAskNobodyElse) {
   }
 }
 
-TEST_F(Reload, AnAnswerComesByTheWayItSaysItComes) {
+TEST_F(Statement14Approvals, AnAnswerComesByTheWayItSaysItComes) {
   for (const auto transport : {Transport::stdio, Transport::http, Transport::cli, Transport::system}) {
     for (const auto channel : {Approve::Channel::command, Approve::Channel::client}) {
       auto who = agent();
@@ -151,7 +154,7 @@ TEST_F(Reload, AnAnswerComesByTheWayItSaysItComes) {
   }
 }
 
-TEST_F(Reload, AnApprovalOfSomethingElseCountsForNothing) {
+TEST_F(Statement14Approvals, AnApprovalOfSomethingElseCountsForNothing) {
   const auto asked = decide(run());
   const auto good = yes(std::get<Ask>(asked));
   const auto still_asks = [](const auto& verdict) { return std::holds_alternative<Ask>(verdict); };
@@ -170,7 +173,7 @@ TEST_F(Reload, AnApprovalOfSomethingElseCountsForNothing) {
   EXPECT_TRUE(std::holds_alternative<Grant<policy::Run>>(decide(run(), good)));
 }
 
-TEST_F(Reload, AnApprovalOfACopyIsForTheContentThatWasSurveyed) {
+TEST_F(Statement14Approvals, AnApprovalOfACopyIsForTheContentThatWasSurveyed) {
   auto shown = survey(1, 100);
   const auto copy = [&](const Survey& found) { return CopyIn{box_, host("a"), guest("/tmp/a"), found}; };
   const auto asked = decide(copy(shown));
@@ -180,14 +183,14 @@ TEST_F(Reload, AnApprovalOfACopyIsForTheContentThatWasSurveyed) {
   EXPECT_TRUE(std::holds_alternative<Ask>(decide(copy(shown), good)));
 }
 
-TEST_F(Reload, AnApprovalNeverLiftsARefusal) {
+TEST_F(Statement14Approvals, AnApprovalNeverLiftsARefusal) {
   const auto asked = decide(run());
   const auto good = yes(std::get<Ask>(asked));
   engine_->refuse_all(Error{"deny.stopped", "the kill switch is on"});
   EXPECT_TRUE(std::holds_alternative<Denial>(decide(run(), good)));
 }
 
-TEST_F(Reload, PeopleAreThoseWhomTheSubjectDescribes) {
+TEST_F(Statement14Approvals, PeopleAreThoseWhomTheSubjectDescribes) {
   auto sam = person();
   sam.os_user = "sam";
   auto alice = person();
@@ -202,7 +205,7 @@ TEST_F(Reload, PeopleAreThoseWhomTheSubjectDescribes) {
   EXPECT_FALSE(program->is_one_of(sam, ""));
 }
 
-TEST_F(Reload, EveryRuleThatAsksMustBeContent) {
+TEST_F(Statement14Approvals, EveryRuleThatAsksMustBeContent) {
   const std::vector<Source> sources{{"user.yaml", kAsking, {}},
                                     {"project.yaml",
                                      "sallyport: policy/v1\ntier: project\nname: p\ndefault: inherit\n"
@@ -218,7 +221,7 @@ TEST_F(Reload, EveryRuleThatAsksMustBeContent) {
   EXPECT_EQ(ask.within, 1min);
 }
 
-TEST_F(Reload, EachDecisionIsMadeUnderOnePolicyAndNamesIt) {
+TEST_F(Statement15Reload, EachDecisionIsMadeUnderOnePolicyAndNamesIt) {
   const auto first = engine_->program()->digest();
   EXPECT_TRUE(std::holds_alternative<Grant<Screenshot>>(decide(Screenshot{box_})));
   EXPECT_EQ(sink_.decisions().back().decision.policy, first);

@@ -328,7 +328,9 @@ TEST_F(EngineTest, RefusesEverythingElseWhileStopped) {
   EXPECT_TRUE(std::holds_alternative<Grant<Create>>(*settle(engine.decide(caller(), Create{}))));
 }
 
-TEST_F(EngineTest, AllowsNothingWithoutAPolicyButItsOwnCleaningUp) {
+class Statement04Engine : public EngineTest {};
+
+TEST_F(Statement04Engine, AllowsNothingWithoutAPolicyButItsOwnCleaningUp) {
   const auto id = inventory_.add(agent().principal);
   auto engine = make(nullptr);
   EXPECT_EQ(denied(engine.decide(caller(), List{})).code, "deny.default");

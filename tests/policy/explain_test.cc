@@ -84,7 +84,7 @@ std::string said(const TierSays& says) {
   return {};
 }
 
-TEST(PolicyExplain, TellsTheVerdictOfEachTierAndTheNearestRules) {
+TEST(Statement10Explain, TellsTheVerdictOfEachTierAndTheNearestRules) {
   const auto of = both();
   ASSERT_TRUE(of);
   const std::vector<Row> table{
@@ -200,6 +200,8 @@ TEST(PolicyTestRun, TellsEachOutcomeAndTheRulesWithoutATest) {
   for (const auto& rule : run.not_covered) without.push_back(rule.id);
   EXPECT_EQ(without, (std::vector<std::string>{"make-web", "bring", "take", "small", "use", "end", "end-here",
                                                "images"}));
+  const auto json = canonical(to_json(run, studied.compiled));
+  EXPECT_NE(json.find("\"findings\":[{\"code\":\"P0150\""), std::string::npos) << json;
   const auto text = to_text(run);
   EXPECT_NE(text.find("pass  t.yaml:20:5: { call: create, expect: allow make }\n"), std::string::npos)
       << text;

@@ -27,7 +27,7 @@ struct Case {
   bool allowing;  // matches in a rule that allows
 };
 
-TEST(PathPattern, MatchesAsTheTableSays) {
+TEST(Statement16Globs, MatchesAsTheTableSays) {
   const Case table[] = {
       {"**", "", true, true},
       {"**", "a/b", true, true},
@@ -73,7 +73,7 @@ TEST(PathPattern, MatchesAsTheTableSays) {
   }
 }
 
-TEST(PathPattern, RefusesWhatCouldBeMeantOtherwise) {
+TEST(Statement16Globs, RefusesWhatCouldBeMeantOtherwise) {
   for (const auto* bad : {"", "a//b", "a/", "../a", "a/./b", "a**", "**b", "[ab]", "{a,b}", "a\\b", "!a"}) {
     const auto pattern = PathPattern::parse(bad);
     ASSERT_FALSE(pattern) << bad;

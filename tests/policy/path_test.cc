@@ -45,7 +45,7 @@ std::string parse(std::string_view text, NameRules rules) {
   return path ? path->text() : path.error().code;
 }
 
-TEST(HostPath, JudgesEveryPathOfTheTableAsGiven) {
+TEST(Statement16Paths, JudgesEveryPathOfTheTableAsGiven) {
   std::ifstream table(SALLYPORT_SOURCE_DIR "/tests/data/paths/path-vectors.tsv");
   ASSERT_TRUE(table);
   int rows = 0;

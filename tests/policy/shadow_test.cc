@@ -1,5 +1,4 @@
-// Rules and policies that are tried out: what they would do is told, and nothing else changes. Statement 13
-// of the policy reference.
+// Rules and policies that are tried out: what they would do is told, and nothing else changes.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -49,9 +48,9 @@ struct Tried {
   const char* said;
   const char* shadow;
 };
-class Shadow : public testing::TestWithParam<Tried> {};
+class Statement13Shadow : public testing::TestWithParam<Tried> {};
 
-TEST_P(Shadow, IsToldAndNeverEnforced) {
+TEST_P(Statement13Shadow, IsToldAndNeverEnforced) {
   const auto& tried = GetParam();
   const auto rules = program(tried.rules);
   ASSERT_TRUE(rules);
@@ -62,7 +61,7 @@ TEST_P(Shadow, IsToldAndNeverEnforced) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Table, Shadow,
+    Table, Statement13Shadow,
     testing::Values(
         Tried{"deny", "  all: { allow: any }\n  s: { deny: create, network: nat, shadow: true }\n",
               Create{Network::nat}, "allow all", "deny s!"},
@@ -131,7 +130,7 @@ std::string random_rule(Dice& dice, const std::string& id) {
   return text;
 }
 
-TEST(ShadowProperty, AddingThemChangesNothingButWhatIsToldOfThem) {
+TEST(Statement13Property, AddingThemChangesNothingButWhatIsToldOfThem) {
   Dice dice(21);
   int spoke = 0, differed = 0;
   for (int round = 0; round < 150; ++round) {
@@ -166,7 +165,7 @@ TEST(ShadowProperty, AddingThemChangesNothingButWhatIsToldOfThem) {
   EXPECT_GT(differed, 200);
 }
 
-class Watched : public testing::Test {
+class Statement13Watched : public testing::Test {
  protected:
   std::unique_ptr<Engine> engine(const std::shared_ptr<const Program>& rules, ShadowWatch* watch) {
     Engine::Parts parts;
@@ -189,7 +188,7 @@ class Watched : public testing::Test {
   ShadowWatch watch_{clock_};
 };
 
-TEST_F(Watched, RulesAreCountedAndRecorded) {
+TEST_F(Statement13Watched, RulesAreCountedAndRecorded) {
   const auto rules = program(
       "  all: { allow: create }\n  s: { deny: create, network: nat, shadow: true }\n"
       "  never: { deny: run, shadow: true }\n");
@@ -219,7 +218,7 @@ TEST_F(Watched, RulesAreCountedAndRecorded) {
   EXPECT_TRUE(watch_.rules().empty());
 }
 
-TEST_F(Watched, APolicyIsAskedWhatWasAskedAndToldOfOnlyWhereItsEffectIsAnother) {
+TEST_F(Statement13Watched, APolicyIsAskedWhatWasAskedAndToldOfOnlyWhereItsEffectIsAnother) {
   const auto door = engine(program("  all: { allow: create }\n"), &watch_);
   const auto candidate = program("  make: { allow: create }\n  no-nat: { deny: create, network: nat }\n");
   EXPECT_FALSE(decide(*door, Network::nat).shadow_policy);
@@ -240,7 +239,7 @@ TEST_F(Watched, APolicyIsAskedWhatWasAskedAndToldOfOnlyWhereItsEffectIsAnother) 
   EXPECT_EQ(watch_.candidate_counts().evaluated, 0U);
 }
 
-TEST_F(Watched, APolicyNeverChangesADecision) {
+TEST_F(Statement13Watched, APolicyNeverChangesADecision) {
   Dice dice(22);
   int differed = 0;
   for (int round = 0; round < 60; ++round) {

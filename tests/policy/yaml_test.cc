@@ -33,10 +33,10 @@ std::string padded_to(std::size_t size) {
   return text;
 }
 
-class YamlTrap : public testing::TestWithParam<Refused> {};
+class Statement01Yaml : public testing::TestWithParam<Refused> {};
 
-// Statement 1 of the policy reference: exactly the subset, each refusal with a place and a code.
-TEST_P(YamlTrap, IsRefusedAtItsPlace) {
+// Exactly the subset, each refusal with a place and a code.
+TEST_P(Statement01Yaml, IsRefusedAtItsPlace) {
   const auto& trap = GetParam();
   const auto found = findings(trap.text);
   ASSERT_FALSE(found.empty());
@@ -47,7 +47,7 @@ TEST_P(YamlTrap, IsRefusedAtItsPlace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Table, YamlTrap,
+    Table, Statement01Yaml,
     testing::Values(
         Refused{"repeated_key", "a: 1\ndeny: [x]\nb: 2\ndeny: [y]\n", "Y0116", {4, 1}},
         Refused{"repeated_key_in_flow", "r: { deny: x, deny: y }\n", "Y0116", {1, 15}},
