@@ -321,7 +321,7 @@ Draft draft(const policy::Event& event, const Redactor& redactor) {
   name_member("ph", "evt", out.middle);
   if (event.who && event.who->session) name_member("ses", event.who->session->text(), out.tail);
   subject(
-      event.who ? *event.who : policy::Subject{{"system"}, policy::Transport::system, {}, {}, {}, {}, {}, {}},
+      event.who ? *event.who : policy::system_subject(),
       tail, out.tail);
   const int found = middle.redactions() + tail.redactions();
   if (found > 0) {

@@ -196,7 +196,7 @@ class Line {
     static constexpr std::array<std::string_view, 3> kKeys{"issuer", "subject", "audience"};
     who.token.reset();
     if (value.is_null()) return {};
-    if (auto checked = only(value, "`token`", kKeys); !checked) return checked;
+    if (auto checked = only_keys(value, "`token`", kKeys); !checked) return checked;
     policy::Token token;
     const auto text = [](const json& from, std::string& into) {
       if (!from.is_string()) return false;
@@ -213,7 +213,7 @@ class Line {
           good = text(one, token.audience.back()) && good;
         }
       }
-      if (!good) return invalid(in_ticks(key) + " of `token` must be text");
+      if (!good) return invalid_line(in_ticks(key) + " of `token` must be text");
     }
     who.token = std::move(token);
     return {};
@@ -247,6 +247,10 @@ std::string judged(const JsonLine& line, const policy::Judgement& judgement) {
   out["src"] = judgement.rule.where;
   out["code"] = judgement.code;
   out["unknown"] = judgement.unknown;
+  if (judgement.effect != policy::Effect::deny && !judgement.labels.empty()) {
+    auto& labels = out["labels"] = nlohmann::ordered_json::array();
+    for (const auto& [label, tier] : judgement.labels) labels.push_back(label);
+  }
   if (!judgement.reason.empty()) out["reason"] = judgement.reason;
   if (!judgement.hint.empty()) out["hint"] = judgement.hint;
   return line_of(out);

@@ -18,6 +18,7 @@ name: mine
 default: deny
 subjects:
   alice: { os_user: alice }
+  ci: { transport: http, token: { issuer: "https://ci.example", subject: "repo:acme/*" } }
 actions:
   make: { allow: create, network: none }
   make-web: { allow: create, network: web, when: { settings.web: true } }
@@ -27,6 +28,9 @@ actions:
   keys: { allow: key, keys: { not: { glob: "ctrl+*" } } }
   short: { allow: type, chars: { max: 3 } }
   point: { allow: click }
+web:
+  read: { allow: [GET, HEAD], hosts: "*.example.org", tls: inspect, label: online }
+  upload: { allow: PUT, hosts: up.example.org, scheme: http, for: ci }
 )";
 
 json answer(const std::string& line) {
@@ -82,8 +86,33 @@ TEST(RequestLine, IsAnsweredByTheRules) {
        "builtin:vmrun", "allow"},
       {R"({"id":1,"action":"vmrun","args":{"command":"deleteVM","vmx":"/base.vmx"}})", "deny",
        "builtin:base-is-read-only", "deny.rule"},
-      {R"({"id":1,"action":"fetch","args":{"url":"https://example.org/"}})", "deny", "builtin:web",
-       "web.unavailable"},
+      {R"({"id":1,"action":"fetch","args":{"method":"GET","url":"https://a.example.org/x?y"}})", "allow", "read",
+       "allow"},
+      {R"({"id":1,"action":"fetch","args":{"url":"https://a.example.org/"}})", "allow", "read", "allow"},
+      {R"({"id":1,"action":"fetch","args":{"method":"POST","url":"https://a.example.org/"}})", "deny", "default",
+       "deny.default"},
+      {R"({"id":1,"action":"fetch","args":{"url":"https://example.org/"}})", "deny", "default", "deny.default"},
+      {R"({"id":1,"action":"fetch","args":{"url":"https://a.example.org\u0000.example.org/"}})", "deny",
+       "builtin:web-target", "web.control-byte"},
+      {R"({"id":1,"action":"fetch","args":{"url":"https://a@a.example.org/"}})", "deny", "builtin:web-target",
+       "web.userinfo"},
+      {R"({"id":1,"action":"fetch","args":{"url":"http://2130706433/"}})", "deny", "builtin:web-target",
+       "web.ambiguous-ipv4"},
+      {R"({"id":1,"action":"fetch","args":{"url":"http://[::1]/"}})", "deny", "builtin:web-address",
+       "web.loopback"},
+      {R"({"id":1,"action":"fetch","args":{"url":"https://a.example.org/"},"facts":{"address":"10.0.0.1"}})", "deny",
+       "builtin:web-address", "web.private"},
+      {R"({"id":1,"action":"fetch","args":{"method":"PUT","url":"http://up.example.org/"},)"
+       R"("session":{"transport":"http","token":{"issuer":"https://ci.example","subject":"repo:acme/web"}}})",
+       "allow", "upload", "allow"},
+      {R"({"id":1,"action":"fetch","args":{"method":"PUT","url":"http://up.example.org/"},)"
+       R"("session":{"transport":"http","token":{"issuer":"https://ci.example","subject":"repo:x/web"}}})",
+       "deny", "default", "deny.default"},
+      {R"({"id":1,"action":"fetch","args":{"method":"PUT","url":"http://up.example.org/"},)"
+       R"("session":{"transport":"http","token":null}})",
+       "deny", "default", "deny.default"},
+      {R"({"id":1,"as":"ci","action":"fetch","args":{"method":"PUT","url":"http://up.example.org/"}})", "allow",
+       "upload", "allow"},
   };
   for (const auto& row : table) {
     const auto said = answer(row.line);
@@ -132,6 +161,13 @@ TEST(RequestLine, IsRefusedWhenItIsMalformed) {
       R"({"id":1,"action":"run","args":{"command":"x"},"sandbox":{"owner":7}})",
       R"({"id":1,"action":"run","args":{"command":"x"},"sandbox":{"colour":"red"}})",
       R"({"id":1,"action":"copy_in","args":{"host_path":"../x","guest_path":"/a"}})",
+      R"({"id":1,"action":"fetch","args":{"url":7}})",
+      R"({"id":1,"action":"fetch","args":{"url":"https://a.example.org/","host":"b.example.org"}})",
+      R"({"id":1,"action":"fetch","args":{"uri":"https://a.example.org/"}})",
+      R"({"id":1,"action":"fetch","args":{"url":"https://a.example.org/"},"facts":{"address":"10.1"}})",
+      R"({"id":1,"action":"create","session":{"transport":"http","token":"x"}})",
+      R"({"id":1,"action":"create","session":{"transport":"http","token":{"issuer":1}}})",
+      R"({"id":1,"action":"create","session":{"transport":"http","token":{"sub":"x"}}})",
       R"({"id":1,"action":"vmrun","args":{"vmx":"/a.vmx"}})",
       R"({"id":1,"action":"vmrun","args":{"command":"explode","vmx":"/a.vmx"}})",
       R"({"id":1,"action":"vmrun","args":{"command":"start","vmx":"a.vmx"}})",
