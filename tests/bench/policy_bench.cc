@@ -1,13 +1,17 @@
 // The policy alone: one question to programs of 10 to 10,000 rules, and what compiling 10,000 takes. A
 // regression in the first is paid by every call and every web request of every sandbox; it must not grow with
-// the number of rules. One in the second is paid at start and at each reload.
+// the number of rules. One in the second is paid at start and at each reload; one in checks by whoever runs
+// `policy check`.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "policy/checks.h"
 #include "tests/bench/counted_memory.h"
 #include "tests/bench/many_rules.h"
 
@@ -15,8 +19,11 @@ namespace {
 
 using bench::Shape;
 using Clock = std::chrono::steady_clock;
+using Compiler = policy::Compiled (*)(std::span<const policy::Source>, const policy::Facts&);
 
 constexpr std::size_t kQuestions = 8192;
+// What 10,000 rules may take while they are compiled and checked.
+constexpr std::size_t kMostBytes = 50'000'000;
 
 // Times of single calls, in nanoseconds. What takes longer than the last counts as the last.
 class Times final {
@@ -96,24 +103,63 @@ void Judge(benchmark::State& state, Shape shape) {
   });
 }
 
-// From text to program, with its 1,000 tests run.
-void Compile(benchmark::State& state, Shape shape) {
-  const auto sources = bench::policy_text(shape, static_cast<std::size_t>(state.range(0)), 1000);
+// From text to program, with the tests in it run; with `compile` compile_and_check(), what `policy check`
+// does.
+void load(benchmark::State& state, const std::vector<policy::Source>& sources, Compiler compile) {
   const auto before = bench::heap().bytes;
-  std::size_t kept = 0, peak = 0;
+  std::size_t kept = 0, peak = 0, warnings = 0;
   for (auto round : state) {
     (void)round;
     bench::forget_peak();
-    const auto compiled = policy::compile(sources);
+    const auto compiled = compile(sources, {});
     if (!compiled.program) {
       state.SkipWithError(compiled.error().message.c_str());
       return;
     }
+    warnings = compiled.diagnostics.size();
     kept = bench::heap().bytes - before;
     peak = bench::heap().peak - before;
   }
+  if (peak > kMostBytes) state.SkipWithError("it takes more than 50 MB");
   state.counters["peak_MB"] = static_cast<double>(peak) / 1e6;
   state.counters["program_MB"] = static_cast<double>(kept) / 1e6;
+  state.counters["warnings"] = static_cast<double>(warnings);
+}
+void Compile(benchmark::State& state, Shape shape) {
+  load(state, bench::policy_text(shape, static_cast<std::size_t>(state.range(0)), 1000), policy::compile);
+}
+void Check(benchmark::State& state, Shape shape) {
+  load(state, bench::policy_text(shape, static_cast<std::size_t>(state.range(0)), 1000),
+       policy::compile_and_check);
+}
+
+// Policies in which checks have most to compare: every rule is about the same, every permission is refused by
+// another rule, and every rule stands in two tiers.
+enum class Overlap { alike, refused, tiers };
+void CheckOverlap(benchmark::State& state, Overlap overlap) {
+  const auto rules = static_cast<std::size_t>(state.range(0));
+  std::vector<policy::Source> sources;
+  if (overlap == Overlap::tiers) {
+    sources = bench::policy_text(Shape::dense, rules / 2);
+    for (auto above : bench::policy_text(Shape::dense, rules / 2)) {
+      above.text.replace(above.text.find("tier: user"), 10, "tier: org");
+      above.tier = policy::Tier::org;
+      sources.push_back(std::move(above));
+    }
+  } else {
+    for (std::size_t from = 0; from < rules; from += 2500) {
+      std::string text = "sallyport: policy/v1\ntier: user\nname: many\ndefault: deny\nactions:\n";
+      for (auto rule = from; rule < std::min(from + 2500, rules); ++rule) {
+        const auto id = "  rule-" + std::to_string(rule);
+        text += overlap == Overlap::alike
+                    ? id + ": { allow: list }\n"
+                    : id + (rule % 2 == 0 ? ": { allow" : ": { deny") +
+                          ": copy_in, host_path: \"transfer:" + bench::folder(rule - rule % 2) + "/**\" }\n";
+      }
+      sources.push_back({"overlap-" + std::to_string(from) + ".yaml", std::move(text), policy::Tier::user});
+    }
+  }
+  load(state, sources, policy::compile_and_check);
 }
 
 #define SHAPES(function, ...)                                      \
@@ -123,6 +169,10 @@ void Compile(benchmark::State& state, Shape shape) {
 SHAPES(Evaluate, RangeMultiplier(10)->Range(10, 10'000)->Unit(benchmark::kMicrosecond));
 SHAPES(Judge, RangeMultiplier(10)->Range(10, 10'000)->Unit(benchmark::kMicrosecond));
 SHAPES(Compile, Arg(10'000)->Unit(benchmark::kMillisecond));
+SHAPES(Check, Arg(2'500)->Arg(10'000)->Unit(benchmark::kMillisecond));
 #undef SHAPES
+BENCHMARK_CAPTURE(CheckOverlap, alike, Overlap::alike)->Arg(10'000)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(CheckOverlap, refused, Overlap::refused)->Arg(10'000)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(CheckOverlap, tiers, Overlap::tiers)->Arg(10'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -26,6 +26,9 @@ default: inherit
 actions:
   look-first: { ask: copy_out, host_path: "transfer:out/**" }
   no-web: { deny: create, network: web }
+  far: { allow: copy_in, host_path: "transfer:far/**" }
+  farther: { allow: copy_in, host_path: "transfer:farther/**", files: { min: 9 } }
+  farthest: { deny: copy_in, host_path: "transfer:farthest/**" }
 )";
 
 // The text that stands where a rule is said to be.
@@ -80,7 +83,7 @@ std::size_t silent_rules(const Anatomy& of, const Question& question) {
 }
 
 TEST(Statement10Explain, EveryVerdictNamesItsTierItsRuleAndThePlace) {
-  int explicitly = 0, by_default = 0, asked = 0, near_all = 0;
+  int explicitly = 0, by_default = 0, with_three = 0, asked = 0, near_all = 0;
   for (const auto* name : {"default.yaml", "locked-down.yaml", "read-only.yaml"}) {
     const std::vector<Source> sources{{name, shipped(name), {}}, {"project.yaml", std::string(kProject), {}}};
     const auto studied = study(sources);
@@ -100,6 +103,7 @@ TEST(Statement10Explain, EveryVerdictNamesItsTierItsRuleAndThePlace) {
         ++by_default;
         EXPECT_EQ(one.judgement.code, "deny.default");
         const auto& half = stated.requests[halves.size() - 1];
+        with_three += one.near.size() == 3 ? 1 : 0;
         EXPECT_EQ(one.near.size(),
                   std::min<std::size_t>(3, silent_rules(of, {half, stated.settings, stated.withheld})));
       } else {
@@ -111,6 +115,10 @@ TEST(Statement10Explain, EveryVerdictNamesItsTierItsRuleAndThePlace) {
       for (const auto& near : one.near) {
         ++near_all;
         EXPECT_NE(near.unmet, "");
+        if (near.rule.id.starts_with("far")) {
+          EXPECT_EQ(near.unmet, "host_path") << "the first condition that failed";
+          EXPECT_EQ(near.further, near.rule.id == "farther" ? 1U : 0U);
+        }
         EXPECT_TRUE(text_at(sources, near.rule.where).starts_with(near.rule.id + ":")) << near.rule.where;
       }
       for (const auto& tier : one.tiers) {
@@ -121,6 +129,7 @@ TEST(Statement10Explain, EveryVerdictNamesItsTierItsRuleAndThePlace) {
   }
   EXPECT_GT(explicitly, 200);
   EXPECT_GT(by_default, 100);
+  EXPECT_GT(with_three, 10);
   EXPECT_GT(asked, 10);
   EXPECT_GT(near_all, 200);
 }
