@@ -45,9 +45,11 @@ void list_member(std::string_view key, const Items& items, std::string& out, Wri
   member(key, out);
   out.push_back('[');
   const std::size_t end = out.size() + kList;
-  for (std::size_t i = 0; i < items.size() && out.size() < end; ++i) {
-    if (i > 0) out.push_back(',');
-    write(items[i]);
+  for (bool first = true; const auto& item : items) {
+    if (out.size() >= end) break;
+    if (!first) out.push_back(',');
+    first = false;
+    write(item);
   }
   out.push_back(']');
 }
@@ -101,17 +103,7 @@ void decision(const policy::Decision& d, CleanWriter& writer, std::string& out) 
     member("hint", out);
     writer.value(policy::Json(d.hint), kSentence);
   }
-  if (!d.labels.empty()) {
-    member("labels", out);
-    out.push_back('[');
-    const std::size_t first = out.size(), end = first + kList;
-    for (const auto& [label, tier] : d.labels) {
-      if (out.size() >= end) break;
-      if (out.size() > first) out.push_back(',');
-      name(label, out);
-    }
-    out.push_back(']');
-  }
+  list_member("labels", d.labels, out, [&](const auto& label) { name(label.first, out); });
   member("pol", out);
   policy::canonical_string("sha256:" + d.policy.hex(), out);
   name_member("rule", d.rule.id, out);
@@ -320,9 +312,7 @@ Draft draft(const policy::Event& event, const Redactor& redactor) {
   }
   name_member("ph", "evt", out.middle);
   if (event.who && event.who->session) name_member("ses", event.who->session->text(), out.tail);
-  subject(
-      event.who ? *event.who : policy::system_subject(),
-      tail, out.tail);
+  subject(event.who ? *event.who : policy::system_subject(), tail, out.tail);
   const int found = middle.redactions() + tail.redactions();
   if (found > 0) {
     member("red", out.middle);

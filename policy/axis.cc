@@ -261,7 +261,8 @@ std::optional<AxisValue> value_at(const Axis& axis, const Question& question) {
       if (!question.request.sandbox) return std::nullopt;
       const auto& labels = question.request.sandbox->labels;
       const auto at = labels.find(axis.name);
-      return at == labels.end() ? static_cast<std::int64_t>(kTierCount) : static_cast<std::int64_t>(at->second);
+      return at == labels.end() ? static_cast<std::int64_t>(kTierCount)
+                                : static_cast<std::int64_t>(at->second);
     }
     case Axis::Of::setting: {
       const auto at = question.settings.find(axis.name);

@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::string_view kLanguage = "policy/v1";
 constexpr std::array<std::string_view, 5> kTierNames{"builtin", "org", "user", "project", "session"};
-constexpr std::array<std::string_view, 14> kSections{
-    "sallyport", "tier", "name", "serial", "default", "sets", "subjects",
-    "actions", "input", "web", "vmrun", "limits", "tests", "waivers"};
+constexpr std::array<std::string_view, 14> kSections{"sallyport", "tier",     "name",    "serial", "default",
+                                                     "sets",      "subjects", "actions", "input",  "web",
+                                                     "vmrun",     "limits",   "tests",   "waivers"};
 
 // One file that could be read, and what its header says.
 struct File {

@@ -14,11 +14,11 @@ using Kind = yaml::Node::Kind;
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::array<std::string_view, 37> kKeys{
-    "image",  "cpus",   "memory_mb", "disk_gb", "network", "command", "timeout", "host_path", "guest_path",
-    "bytes",  "files",  "button",    "count",   "chars",   "keys",    "by",      "cause",     "name",
-    "method", "scheme", "host",      "port",    "path",    "url",     "tls",     "address",   "hosts",
-    "ports",  "paths",  "cidrs",     "methods", "for",     "sandbox", "when",    "not",       "any",
-    "all"};
+    "image",      "cpus",    "memory_mb", "disk_gb", "network", "command", "timeout", "host_path",
+    "guest_path", "bytes",   "files",     "button",  "count",   "chars",   "keys",    "by",
+    "cause",      "name",    "method",    "scheme",  "host",    "port",    "path",    "url",
+    "tls",        "address", "hosts",     "ports",   "paths",   "cidrs",   "methods", "for",
+    "sandbox",    "when",    "not",       "any",     "all"};
 
 // Rules of `web:` may name the plural, as sets do.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kPlurals{

@@ -17,8 +17,8 @@ namespace {
 using Kind = yaml::Node::Kind;
 
 constexpr std::array<std::string_view, 3> kEffects{"allow", "ask", "deny"};
-constexpr std::array<std::string_view, 9> kRuleKeys{"clamp", "unless", "why", "hint", "examples",
-                                                    "who", "within", "shadow", "label"};
+constexpr std::array<std::string_view, 9> kRuleKeys{"clamp", "unless", "why",    "hint", "examples",
+                                                    "who",   "within", "shadow", "label"};
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 
 bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& into) {

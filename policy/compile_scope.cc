@@ -101,7 +101,8 @@ void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope)
                                      [&](std::string_view kind) { return mapping.has(kind); });
     if (kinds != 1) {
       if (entry.value.kind == yaml::Node::Kind::map) {
-        into.error("P0120", entry.at, "set `" + entry.key + "` needs exactly one of paths, words, hosts, cidrs, re2");
+        into.error("P0120", entry.at,
+                   "set `" + entry.key + "` needs exactly one of paths, words, hosts, cidrs, re2");
       }
       continue;
     }

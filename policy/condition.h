@@ -70,8 +70,8 @@ struct TextMatches {
   Fact fact;
   std::vector<Regex> patterns;  // any of them
 };
-// `seen_from`: labels that a lower tier set do not count. So it is in all of a rule that allows, even where it
-// says `not`, for a label that kept the rule from speaking would also undo what else the rule says; and
+// `seen_from`: labels that a lower tier set do not count. So it is in all of a rule that allows, even where
+// it says `not`, for a label that kept the rule from speaking would also undo what else the rule says; and
 // wherever having the label would make more possible.
 struct LabelsHave {
   std::vector<std::string> labels;

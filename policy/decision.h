@@ -58,7 +58,7 @@ struct Decision {
   std::vector<RuleRef> waivers = {};      // that lifted a rule which would have spoken
   std::vector<ShadowRuling> shadow = {};  // these two counted for nothing
   std::optional<ShadowVerdict> shadow_policy = {};
-  Labels labels = {};                     // that the sandbox got with it and did not have
+  Labels labels = {};  // that the sandbox got with it and did not have
 };
 
 // How a decided action ended. `code` is `ok`, `abandoned`, `timeout`, `cancelled`, `running`, or an error

@@ -183,7 +183,8 @@ std::string spell_call(std::size_t action, const Point& point) {
   const auto* word = word_for(action);
   std::string text(word == nullptr ? std::string_view() : word->name);
   for (const auto& [axis, value] : point) {
-    if (axis.of == Axis::Of::label && std::get<std::int64_t>(value) == static_cast<std::int64_t>(kTierCount)) continue;
+    if (axis.of == Axis::Of::label && std::get<std::int64_t>(value) == static_cast<std::int64_t>(kTierCount))
+      continue;
     const auto name = name_of(axis);
     auto shown = spelt(axis, value);
     if (shown.empty() || shown.find_first_of(" \"") != std::string::npos)

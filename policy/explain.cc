@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "policy/units.h"
-#include "policy/wording.h"
 #include "policy/web_pattern.h"
+#include "policy/wording.h"
 #include "policy/yaml_flow.h"
 
 namespace policy {

@@ -157,7 +157,8 @@ struct Reader {
   // known.
   Value operator()(const Tunnel& a) const {
     const bool inspected = a.sight == Tunnel::Sight::inspected;
-    if (fact == Fact::method || fact == Fact::path || fact == Fact::url) return inspected ? Value(Later{}) : Value();
+    if (fact == Fact::method || fact == Fact::path || fact == Fact::url)
+      return inspected ? Value(Later{}) : Value();
     if (fact == Fact::scheme) return spelling(Scheme::https);
     if (fact == Fact::port) return std::int64_t{a.port};
     if (fact == Fact::tls) return kTls[inspected ? 1 : 2];

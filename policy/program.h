@@ -36,7 +36,7 @@ struct Judgement {
   std::vector<RuleRef> waivers;                // that lifted a rule which would have spoken
   std::vector<ShadowRuling> shadow;            // shadow rules that spoke; they change nothing above
   std::optional<ShadowVerdict> shadow_policy;  // ShadowWatch's, never a program's
-  Labels labels;  // that the sandbox gets before anything is done
+  Labels labels;                               // that the sandbox gets before anything is done
 };
 
 // A compiled policy: immutable and pure. The same question gets the same answer; it reads no clock, no

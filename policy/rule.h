@@ -38,7 +38,7 @@ struct Rule {
   std::chrono::seconds ask_within{};
   Clamp clamp;
   std::vector<Waiver> waivers;
-  bool shadow = false;  // judged, and never enforced
+  bool shadow = false;              // judged, and never enforced
   std::vector<std::string> labels;  // put on the sandbox when what the rule speaks on is let through
 };
 

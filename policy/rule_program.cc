@@ -55,8 +55,9 @@ void add_people(std::string_view people, std::string& all) {
   all += people;
 }
 
-// Whose word it is what a rule that speaks says: the lowest tier's where the rule would not speak without labels
-// that lower tiers set. Else they could have a higher tier say for them what they may not say themselves.
+// Whose word it is what a rule that speaks says: the lowest tier's where the rule would not speak without
+// labels that lower tiers set. Else they could have a higher tier say for them what they may not say
+// themselves.
 Tier word_of(const Rule& rule, const Question& question) {
   const auto& sandbox = question.request.sandbox;
   const auto lower = [&](const auto& label) { return label.second > rule.tier; };
@@ -77,7 +78,8 @@ struct Spoken {
   std::array<bool, kTierCount> heard{};  // tiers of which a rule spoke
 
   void hear(const Rule& rule, const Question& question) {
-    // Where it speaks for a lower tier it narrows what others of its tier let through, and lets nothing through.
+    // Where it speaks for a lower tier it narrows what others of its tier let through, and lets nothing
+    // through.
     const bool own = rule.effect != Effect::ask || word_of(rule, question) == rule.tier;
     if (own) heard[static_cast<std::size_t>(rule.tier)] = true;
     const Rule*& first = rule.effect == Effect::deny ? deny : rule.effect == Effect::ask ? ask : allow;

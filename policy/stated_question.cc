@@ -12,10 +12,10 @@ namespace {
 using Kind = yaml::Node::Kind;
 
 constexpr std::array<std::string_view, 30> kKeys{
-    "image",  "cpus",   "memory_mb", "disk_gb", "network", "command", "timeout", "host_path",
-    "guest_path", "bytes", "files",  "button",  "count",   "chars",   "keys",    "by",
-    "cause",  "name",   "verb",      "url",     "method",  "scheme",  "host",    "port",
-    "path",   "address", "as",       "sandbox", "settings", "at"};
+    "image",      "cpus",    "memory_mb", "disk_gb", "network",  "command", "timeout", "host_path",
+    "guest_path", "bytes",   "files",     "button",  "count",    "chars",   "keys",    "by",
+    "cause",      "name",    "verb",      "url",     "method",   "scheme",  "host",    "port",
+    "path",       "address", "as",        "sandbox", "settings", "at"};
 
 // Longest text that a test makes up for `chars`.
 constexpr std::int64_t kMaxChars = 100'000;
@@ -391,8 +391,8 @@ std::optional<StatedQuestion> read_question(std::string_view call, Position at, 
   const auto ask = [&](std::vector<Action>& what, std::vector<Request>& requests) {
     for (auto& action : what) {
       auto facts = sandbox_of(action) != nullptr ? std::optional(box) : std::nullopt;
-      requests.push_back(
-          Request{who, std::move(facts), std::move(action), Correlation{some_call(), "", std::nullopt}, when});
+      requests.push_back(Request{who, std::move(facts), std::move(action),
+                                 Correlation{some_call(), "", std::nullopt}, when});
     }
   };
   ask(actions, question.requests);

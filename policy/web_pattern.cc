@@ -60,7 +60,8 @@ Result<std::vector<PathPattern>> url_path_patterns(std::string_view text) {
   }
   std::vector<PathPattern> patterns;
   const auto add = [&](std::string_view path) -> Result<void> {
-    auto pattern = path == "/" ? Result<PathPattern>(PathPattern::root()) : PathPattern::parse(path.substr(1));
+    auto pattern =
+        path == "/" ? Result<PathPattern>(PathPattern::root()) : PathPattern::parse(path.substr(1));
     if (!pattern) return tl::unexpected(pattern.error());
     patterns.push_back(std::move(*pattern));
     return {};

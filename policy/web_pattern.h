@@ -17,8 +17,8 @@ std::vector<std::string> labels_of(const Host&);
 // `any` is every host, `example.org` is that name alone, `*.example.org` every name below it and not the name
 // itself; a literal address stands for itself. Code: policy.pattern.
 Result<PathPattern> host_pattern(std::string_view text);
-// `/simple/**` is `/simple`, `/simple/` and what lies below: to most servers the first two are one, and a rule
-// that refuses the rest must not let one of them through. Code: policy.pattern.
+// `/simple/**` is `/simple`, `/simple/` and what lies below: to most servers the first two are one, and a
+// rule that refuses the rest must not let one of them through. Code: policy.pattern.
 Result<std::vector<PathPattern>> url_path_patterns(std::string_view text);
 // The inverse of labels_of().
 std::string host_text(std::span<const std::string> labels);

@@ -85,17 +85,19 @@ TEST(Record, OfADecisionIsCanonicalAndSaysWhoWhatAndWhy) {
   EXPECT_NE(f.obj.find("echo hi"), std::string_view::npos);
 }
 
-TEST(Record, OfADecisionSaysWhatWasTriedOut) {
+TEST(Record, OfADecisionSaysWhatWasTriedOutWaivedAndLabelled) {
   auto d = requests::decision(requests::run("echo hi"));
   d.waivers = {{"old", "user", "p.yaml:8:3"}, {"older", "org", ""}};
   d.shadow = {{{"try", "user", "p.yaml:3:5"}, Effect::deny, true},
               {{"also", "user", ""}, Effect::ask, false}};
+  d.labels = {{"net-tainted", policy::Tier::org}, {"used", policy::Tier::user}};
   d.shadow_policy = {policy::sha256("other"), Effect::ask, {"q", "org", "c.yaml:9:3"}};
   const auto line = written(draft(d, Durability::ordered, redactor()));
   const auto f = fields_of(line);
   EXPECT_EQ(member_of(f.dec, "shadow"),
             R"([{"differs":true,"eff":"deny","rule":"try","src":"p.yaml:3:5","tier":"user"},)"
             R"({"differs":false,"eff":"ask","rule":"also","tier":"user"}])");
+  EXPECT_EQ(member_of(f.dec, "labels"), R"(["net-tainted","used"])");
   EXPECT_EQ(member_of(f.dec, "waivers"), R"(["old","older"])");
   EXPECT_EQ(member_of(f.dec, "shadow_policy"), R"({"eff":"ask","pol":"sha256:)" +
                                                    policy::sha256("other").hex() +
@@ -182,26 +184,29 @@ TEST(Record, NamesEveryActionDifferently) {
   const auto job = policy::JobId::random();
   const auto host = *policy::HostPath::parse("a");
   const auto guest = *policy::GuestPath::parse("/a");
-  const policy::Action all[] = {policy::Create{},
-                                policy::List{},
-                                policy::Run{sbx, "x", {}},
-                                policy::Start{sbx, "x"},
-                                policy::Check{sbx, job},
-                                policy::Stop{sbx, job},
-                                policy::CopyIn{sbx, host, guest, {}},
-                                policy::FetchOut{sbx, guest, host},
-                                policy::PublishOut{sbx, guest, host, {}},
-                                policy::Screenshot{sbx},
-                                policy::Click{sbx},
-                                policy::TypeText{sbx, "x"},
-                                policy::PressKey{sbx, "x"},
-                                policy::Extend{sbx, {}},
-                                policy::Destroy{sbx},
-                                policy::KillSwitch{},
-                                policy::Approve{},
-                                policy::BuildImage{"x"},
-                                policy::RemoveImage{"x"},
-                                policy::Vmrun{}};
+  const policy::Action all[] = {
+      policy::Create{},
+      policy::List{},
+      policy::Run{sbx, "x", {}},
+      policy::Start{sbx, "x"},
+      policy::Check{sbx, job},
+      policy::Stop{sbx, job},
+      policy::CopyIn{sbx, host, guest, {}},
+      policy::FetchOut{sbx, guest, host},
+      policy::PublishOut{sbx, guest, host, {}},
+      policy::Screenshot{sbx},
+      policy::Click{sbx},
+      policy::TypeText{sbx, "x"},
+      policy::PressKey{sbx, "x"},
+      policy::Extend{sbx, {}},
+      policy::Destroy{sbx},
+      policy::KillSwitch{},
+      policy::Approve{},
+      policy::BuildImage{"x"},
+      policy::RemoveImage{"x"},
+      policy::Vmrun{},
+      policy::fetch_of(sbx, "GET", *policy::parse_url("http://example.org/")),
+      policy::tunnel_of(sbx, *policy::Host::parse("example.org"), 443, policy::Tunnel::Sight::opaque)};
   static_assert(std::size(all) == std::variant_size_v<policy::Action>);
   for (const auto& action : all) {
     names.insert(act_of(action));

@@ -20,7 +20,8 @@ inline policy::SandboxId sandbox() {
 }
 
 inline policy::Subject person() {
-  policy::Subject who{{"uid:1000"}, policy::Transport::stdio, 1000U, 4242, "alice", {}, "claude-code", "2.1"};
+  policy::Subject who{{"uid:1000"}, policy::Transport::stdio, 1000U, 4242, "alice", {}, {}, "claude-code",
+                      "2.1"};
   return who;
 }
 

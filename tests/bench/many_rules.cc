@@ -21,6 +21,10 @@ constexpr std::array<std::string_view, 4> kActions{"run", "stop", "screenshot", 
 std::size_t subjects_of(std::size_t rules) { return (rules + 3) / 4; }
 std::string user(std::size_t number) { return "user" + std::to_string(number); }
 
+std::string host_name(std::size_t rule) {
+  return "service" + std::to_string(rule) + ".team" + std::to_string(rule % 97) + ".net";
+}
+
 std::string rule_text(Shape shape, std::size_t rule, std::size_t rules) {
   const auto number = std::to_string(rule);
   const auto id = "  rule-" + number;
@@ -30,6 +34,9 @@ std::string rule_text(Shape shape, std::size_t rule, std::size_t rules) {
              ", for: " + user(rule % subjects_of(rules)) + " }\n";
     case Shape::dense:
       return id + ": { allow: copy_in, for: user0, host_path: \"transfer:" + folder(rule) + "/**\" }\n";
+    case Shape::hosts:
+      return id + ": { allow: any, for: user0, hosts: \"" + (rule % 2 == 0 ? "" : "*.") + host_name(rule) +
+             "\" }\n";
     case Shape::mixed:
       break;
   }
@@ -53,6 +60,11 @@ std::string path_text(Shape shape, std::size_t rule, Miss miss) {
   return folder(rule) + other + "/src/main.cc";
 }
 
+std::string url_text(std::size_t rule, Miss miss) {
+  return std::string("http://") + (rule % 2 == 0 ? "" : "a.") + (miss == Miss::yes ? "other-" : "") +
+         host_name(rule) + "/simple/";
+}
+
 std::string test_text(Shape shape, std::size_t rule, std::size_t rules) {
   const auto expected = "expect: allow rule-" + std::to_string(rule) + " }\n";
   if (shape == Shape::spread) {
@@ -60,6 +72,9 @@ std::string test_text(Shape shape, std::size_t rule, std::size_t rules) {
     const std::string more = action == "run" ? ", command: x" : action == "destroy" ? ", cause: asked" : "";
     return "  - { call: " + std::string(action) + ", as: " + user(rule % subjects_of(rules)) + more + ", " +
            expected;
+  }
+  if (shape == Shape::hosts) {
+    return "  - { call: fetch, as: user0, url: \"" + url_text(rule, Miss::no) + "\", " + expected;
   }
   return "  - { call: copy_in, as: user0, guest_path: /tmp/a, host_path: \"" +
          path_text(shape, rule, Miss::no) + "\", " + expected;
@@ -90,6 +105,8 @@ std::string_view spelling(Shape shape) {
       return "dense";
     case Shape::mixed:
       return "mixed";
+    case Shape::hosts:
+      return "hosts";
   }
   return {};
 }
@@ -108,7 +125,7 @@ std::vector<Source> policy_text(Shape shape, std::size_t rules, std::size_t test
       const auto subjects = shape == Shape::spread ? subjects_of(rules) : 1;
       for (std::size_t i = 0; i < subjects; ++i) text += "  " + user(i) + ": { os_user: " + user(i) + " }\n";
     }
-    text += "actions:\n";
+    text += shape == Shape::hosts ? "web:\n" : "actions:\n";
     for (auto rule = file * kFileRules; rule < std::min(rules, (file + 1) * kFileRules); ++rule) {
       text += rule_text(shape, rule, rules);
     }
@@ -146,6 +163,13 @@ std::vector<Request> questions(Shape shape, std::size_t rules, std::size_t count
       continue;
     }
     who.os_user = "user0";
+    if (shape == Shape::hosts) {
+      const auto url = miss && !near ? "http://nobody" + std::to_string(number) + ".net/"
+                                     : url_text(number, miss ? Miss::yes : Miss::no);
+      asked.push_back(
+          policy::questions::ask(fetch_of(policy::questions::box(), "GET", *parse_url(url)), who));
+      continue;
+    }
     const auto path = miss && !near ? "home/nobody" + std::to_string(number) + "/notes.txt"
                                     : path_text(shape, number, miss ? Miss::yes : Miss::no);
     asked.push_back(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -12,8 +13,10 @@
 namespace bench {
 
 // `spread`: one rule for a subject and an action. `dense`: one subject, one action, a folder for each rule.
-// `mixed`: as dense, with patterns that begin, go on and end with wildcards.
-enum class Shape { spread, dense, mixed };
+// `mixed`: as dense, with patterns that begin, go on and end with wildcards. `hosts`: one subject, and rules
+// about the web with a host for each, or all names below it.
+enum class Shape { spread, dense, mixed, hosts };
+inline constexpr std::array<Shape, 4> kShapes{Shape::spread, Shape::dense, Shape::mixed, Shape::hosts};
 std::string_view spelling(Shape);
 
 // As many files as it takes: one holds at most 1 MiB. With `tests`, that many stand in them.

@@ -165,7 +165,8 @@ void CheckOverlap(benchmark::State& state, Overlap overlap) {
 #define SHAPES(function, ...)                                      \
   BENCHMARK_CAPTURE(function, spread, Shape::spread)->__VA_ARGS__; \
   BENCHMARK_CAPTURE(function, dense, Shape::dense)->__VA_ARGS__;   \
-  BENCHMARK_CAPTURE(function, mixed, Shape::mixed)->__VA_ARGS__
+  BENCHMARK_CAPTURE(function, mixed, Shape::mixed)->__VA_ARGS__;   \
+  BENCHMARK_CAPTURE(function, hosts, Shape::hosts)->__VA_ARGS__
 SHAPES(Evaluate, RangeMultiplier(10)->Range(10, 10'000)->Unit(benchmark::kMicrosecond));
 SHAPES(Judge, RangeMultiplier(10)->Range(10, 10'000)->Unit(benchmark::kMicrosecond));
 SHAPES(Compile, Arg(10'000)->Unit(benchmark::kMillisecond));

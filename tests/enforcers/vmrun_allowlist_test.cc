@@ -186,7 +186,8 @@ TEST(Builtin, NamesEveryEnforcerInItsOrder) {
   parts.clock = &clock;
   std::vector<std::string> names;
   for (const auto& enforcer : builtin(std::move(parts))) names.emplace_back(enforcer->name());
-  EXPECT_EQ(names, (std::vector<std::string>{"vmrun_allowlist", "input_gate", "path_jail", "limits"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"vmrun_allowlist", "input_gate", "web_gate", "path_jail", "limits"}));
 }
 
 }  // namespace

@@ -86,12 +86,13 @@ TEST(RequestLine, IsAnsweredByTheRules) {
        "builtin:vmrun", "allow"},
       {R"({"id":1,"action":"vmrun","args":{"command":"deleteVM","vmx":"/base.vmx"}})", "deny",
        "builtin:base-is-read-only", "deny.rule"},
-      {R"({"id":1,"action":"fetch","args":{"method":"GET","url":"https://a.example.org/x?y"}})", "allow", "read",
-       "allow"},
+      {R"({"id":1,"action":"fetch","args":{"method":"GET","url":"https://a.example.org/x?y"}})", "allow",
+       "read", "allow"},
       {R"({"id":1,"action":"fetch","args":{"url":"https://a.example.org/"}})", "allow", "read", "allow"},
-      {R"({"id":1,"action":"fetch","args":{"method":"POST","url":"https://a.example.org/"}})", "deny", "default",
+      {R"({"id":1,"action":"fetch","args":{"method":"POST","url":"https://a.example.org/"}})", "deny",
+       "default", "deny.default"},
+      {R"({"id":1,"action":"fetch","args":{"url":"https://example.org/"}})", "deny", "default",
        "deny.default"},
-      {R"({"id":1,"action":"fetch","args":{"url":"https://example.org/"}})", "deny", "default", "deny.default"},
       {R"({"id":1,"action":"fetch","args":{"url":"https://a.example.org\u0000.example.org/"}})", "deny",
        "builtin:web-target", "web.control-byte"},
       {R"({"id":1,"action":"fetch","args":{"url":"https://a@a.example.org/"}})", "deny", "builtin:web-target",
@@ -100,8 +101,8 @@ TEST(RequestLine, IsAnsweredByTheRules) {
        "web.ambiguous-ipv4"},
       {R"({"id":1,"action":"fetch","args":{"url":"http://[::1]/"}})", "deny", "builtin:web-address",
        "web.loopback"},
-      {R"({"id":1,"action":"fetch","args":{"url":"https://a.example.org/"},"facts":{"address":"10.0.0.1"}})", "deny",
-       "builtin:web-address", "web.private"},
+      {R"({"id":1,"action":"fetch","args":{"url":"https://a.example.org/"},"facts":{"address":"10.0.0.1"}})",
+       "deny", "builtin:web-address", "web.private"},
       {R"({"id":1,"action":"fetch","args":{"method":"PUT","url":"http://up.example.org/"},)"
        R"("session":{"transport":"http","token":{"issuer":"https://ci.example","subject":"repo:acme/web"}}})",
        "allow", "upload", "allow"},
@@ -111,8 +112,8 @@ TEST(RequestLine, IsAnsweredByTheRules) {
       {R"({"id":1,"action":"fetch","args":{"method":"PUT","url":"http://up.example.org/"},)"
        R"("session":{"transport":"http","token":null}})",
        "deny", "default", "deny.default"},
-      {R"({"id":1,"as":"ci","action":"fetch","args":{"method":"PUT","url":"http://up.example.org/"}})", "allow",
-       "upload", "allow"},
+      {R"({"id":1,"as":"ci","action":"fetch","args":{"method":"PUT","url":"http://up.example.org/"}})",
+       "allow", "upload", "allow"},
   };
   for (const auto& row : table) {
     const auto said = answer(row.line);

@@ -113,8 +113,10 @@ Asked question(Dice& dice) {
   Asked asked{ask(std::move(what), who), known_settings()};
   asked.settings["web"] = dice.chance(50);
   asked.settings["max_sandboxes"] = std::int64_t{dice.chance(50) ? 2 : 3};
-  if (dice.chance(50)) asked.request.sandbox->labels.emplace("p", dice.one<Tier>({Tier::org, Tier::user, Tier::session}));
-  if (dice.chance(50)) asked.request.sandbox->labels.emplace("q", dice.one<Tier>({Tier::org, Tier::user, Tier::session}));
+  if (dice.chance(50))
+    asked.request.sandbox->labels.emplace("p", dice.one<Tier>({Tier::org, Tier::user, Tier::session}));
+  if (dice.chance(50))
+    asked.request.sandbox->labels.emplace("q", dice.one<Tier>({Tier::org, Tier::user, Tier::session}));
   return asked;
 }
 

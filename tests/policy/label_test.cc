@@ -20,8 +20,8 @@ namespace {
 using namespace questions;
 
 std::string tier_text(const std::string& tier, const std::string& stance, const std::string& rules) {
-  return "sallyport: policy/v1\ntier: " + tier + "\nname: " + tier + "\ndefault: " + stance +
-         "\nactions:\n" + rules;
+  return "sallyport: policy/v1\ntier: " + tier + "\nname: " + tier + "\ndefault: " + stance + "\nactions:\n" +
+         rules;
 }
 
 std::shared_ptr<const RuleProgram> program(const std::vector<std::string>& tiers) {
@@ -45,10 +45,11 @@ Judgement judged(const Program& program, Action what, const Labels& labels) {
 Action run_of(const std::string& command) { return Run{box(), command, std::chrono::seconds(60)}; }
 
 TEST(Labels, AreThoseOfEveryRuleThatLetsItThrough) {
-  const auto made = program({tier_text("org", "deny",
-                                       "  a: { allow: run, label: [x, u] }\n  b: { ask: run, command: b, label: z "
-                                       "}\n  c: { deny: run, command: c }\n"),
-                             tier_text("project", "deny", "  d: { allow: run, label: [x, w] }\n")});
+  const auto made =
+      program({tier_text("org", "deny",
+                         "  a: { allow: run, label: [x, u] }\n  b: { ask: run, command: b, label: z "
+                         "}\n  c: { deny: run, command: c }\n"),
+               tier_text("project", "deny", "  d: { allow: run, label: [x, w] }\n")});
   ASSERT_NE(made, nullptr);
   EXPECT_EQ(judged(*made, run_of("a"), {}).labels,
             (Labels{{"u", Tier::org}, {"w", Tier::project}, {"x", Tier::org}}));
@@ -77,16 +78,17 @@ TEST_P(LabelsSeen, AreThoseThatMayCount) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, LabelsSeen,
-    testing::Values(View{"allow", "  r: { allow: run, sandbox: x }\n", "allow r", "deny default"},
-                    View{"allow_without", "  r: { allow: run, not: { sandbox: x } }\n", "deny default", "allow r"},
-                    View{"allow_unless", "  r: { allow: run, unless: { sandbox: x } }\n", "deny default", "allow r"},
-                    View{"deny", "  a: { allow: run }\n  r: { deny: run, sandbox: x }\n", "deny r", "deny r"},
-                    View{"deny_without", "  a: { allow: run }\n  r: { deny: run, not: { sandbox: x } }\n", "allow a",
-                         "deny r"},
-                    View{"deny_unless", "  a: { allow: run }\n  r: { deny: run, unless: { sandbox: x } }\n",
-                         "allow a", "deny r"},
-                    View{"ask", "  a: { allow: run }\n  r: { ask: run, sandbox: x }\n", "ask r", "ask r"},
-                    View{"ask_alone", "  r: { ask: run, sandbox: x }\n", "ask r", "deny default"}),
+    testing::Values(
+        View{"allow", "  r: { allow: run, sandbox: x }\n", "allow r", "deny default"},
+        View{"allow_without", "  r: { allow: run, not: { sandbox: x } }\n", "deny default", "allow r"},
+        View{"allow_unless", "  r: { allow: run, unless: { sandbox: x } }\n", "deny default", "allow r"},
+        View{"deny", "  a: { allow: run }\n  r: { deny: run, sandbox: x }\n", "deny r", "deny r"},
+        View{"deny_without", "  a: { allow: run }\n  r: { deny: run, not: { sandbox: x } }\n", "allow a",
+             "deny r"},
+        View{"deny_unless", "  a: { allow: run }\n  r: { deny: run, unless: { sandbox: x } }\n", "allow a",
+             "deny r"},
+        View{"ask", "  a: { allow: run }\n  r: { ask: run, sandbox: x }\n", "ask r", "ask r"},
+        View{"ask_alone", "  r: { ask: run, sandbox: x }\n", "ask r", "deny default"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(Labels, ThatAHigherTierPutsForALowerOneAreTheLowerOnes) {
@@ -131,7 +133,8 @@ std::string random_rules(Dice& dice, const std::string& prefix) {
   std::string rules;
   for (std::size_t n = 1 + dice.below(8); n > 0; --n) {
     const auto effect = dice.one<std::string>({"allow", "allow", "allow", "ask", "deny"});
-    rules += "  " + prefix + std::to_string(n) + ": { " + effect + ": " + kActions[dice.below(kActions.size())];
+    rules +=
+        "  " + prefix + std::to_string(n) + ": { " + effect + ": " + kActions[dice.below(kActions.size())];
     if (dice.chance(60)) rules += about_labels(dice);
     if (effect != "deny" && dice.chance(60)) rules += ", label: " + dice.one<std::string>({"p", "q", "r"});
     rules += " }\n";
@@ -139,9 +142,10 @@ std::string random_rules(Dice& dice, const std::string& prefix) {
   return rules;
 }
 
-// What is done under `narrow` in a row of calls is possible under `wide` too, and in no easier a way, when the
-// same is done there. An ask is done, as if a person had agreed.
-void expect_narrower(const RuleProgram& narrow, const RuleProgram& wide, Dice& dice, const std::string& text) {
+// What is done under `narrow` in a row of calls is possible under `wide` too, and in no easier a way, when
+// the same is done there. An ask is done, as if a person had agreed.
+void expect_narrower(const RuleProgram& narrow, const RuleProgram& wide, Dice& dice,
+                     const std::string& text) {
   Labels here, there;
   for (int step = 0; step < 12; ++step) {
     const auto what = dice.below(kActions.size());
@@ -158,8 +162,7 @@ TEST(LabelsProperty, ALowerTierNeverWidensOverASequence) {
   Dice dice(20261130);
   for (int round = 0; round < 3000; ++round) {
     const auto above = tier_text("org", "deny", random_rules(dice, "a"));
-    const auto below =
-        tier_text("project", dice.chance(70) ? "inherit" : "deny", random_rules(dice, "b"));
+    const auto below = tier_text("project", dice.chance(70) ? "inherit" : "deny", random_rules(dice, "b"));
     const auto wide = program({above});
     const auto narrow = program({above, below});
     ASSERT_TRUE(wide && narrow) << above << below;
@@ -233,10 +236,12 @@ class LabelEngine : public testing::Test {
 
 TEST_F(LabelEngine, KeepsALabelOnceAndRecordsIt) {
   EXPECT_TRUE(std::holds_alternative<Grant<Start>>(*decide(Start{*id_, "x"})));
-  EXPECT_TRUE(std::holds_alternative<Grant<policy::Run>>(*decide(policy::Run{*id_, "x", std::chrono::seconds(1)})));
+  EXPECT_TRUE(
+      std::holds_alternative<Grant<policy::Run>>(*decide(policy::Run{*id_, "x", std::chrono::seconds(1)})));
   EXPECT_EQ(last().labels, (Labels{{"used", Tier::org}}));
   EXPECT_EQ(inventory_.find(*id_)->labels, (Labels{{"used", Tier::org}}));
-  EXPECT_TRUE(std::holds_alternative<Grant<policy::Run>>(*decide(policy::Run{*id_, "x", std::chrono::seconds(1)})));
+  EXPECT_TRUE(
+      std::holds_alternative<Grant<policy::Run>>(*decide(policy::Run{*id_, "x", std::chrono::seconds(1)})));
   EXPECT_EQ(last().labels, Labels{});
   EXPECT_EQ(keeper_.asked, 1);
   EXPECT_TRUE(std::holds_alternative<Denial>(*decide(Start{*id_, "x"})));

@@ -73,7 +73,8 @@ TEST(PolicyLayout, RefusesWhatIsNoPolicyText) {
 }
 
 TEST(PolicyLayout, LeavesTheShippedPoliciesAsTheyAre) {
-  for (const auto* name : {"default.yaml", "locked-down.yaml", "read-only.yaml", "ci.yaml", "outbound-quarantine.yaml"}) {
+  for (const auto* name :
+       {"default.yaml", "locked-down.yaml", "read-only.yaml", "ci.yaml", "outbound-quarantine.yaml"}) {
     std::ifstream file(std::string(SALLYPORT_SOURCE_DIR) + "/policies/" + name, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     EXPECT_EQ(laid(text), text) << name;
@@ -84,7 +85,8 @@ TEST(PolicyLayout, LeavesTheShippedPoliciesAsTheyAre) {
 TEST(PolicyLayout, KeepsMeaningAndIsIdempotentOnShakenFiles) {
   std::mt19937 dice(7);
   int changed = 0;
-  for (const auto* name : {"default.yaml", "locked-down.yaml", "read-only.yaml", "ci.yaml", "outbound-quarantine.yaml"}) {
+  for (const auto* name :
+       {"default.yaml", "locked-down.yaml", "read-only.yaml", "ci.yaml", "outbound-quarantine.yaml"}) {
     std::ifstream file(std::string(SALLYPORT_SOURCE_DIR) + "/policies/" + name, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     for (int round = 0; round < 200; ++round) {

@@ -217,26 +217,29 @@ TEST(CiPolicy, DecidesAsItsTableSays) {
   const auto online = [](const char* method, const char* url) {
     return Action(fetch_of(box(), method, *parse_url(url)));
   };
-  check("ci.yaml",
-        {
-            {"a machine", Create{}, "allow create", known_settings(), job_here},
-            {"a machine, by nobody known", Create{}, "deny default"},
-            {"a machine, by a job of others", Create{}, "deny default", known_settings(), job_of("repo:x/acme")},
-            {"a web machine, web not set up", Create{Network::web}, "deny default", known_settings(), job_here},
-            {"a web machine", Create{Network::web}, "allow create-web", web, job_here},
-            {"a nat machine", Create{Network::nat}, "deny default", web, job_here},
-            {"a command", policy::Run{box(), "make", seconds(60)}, "allow use", web, job_here},
-            {"the sources", copy_in("src", "/home/agent/src"), "allow bring", web, job_here},
-            {"a credential", copy_in("home/.netrc", "/tmp/x"), "deny no-secrets", web, job_here},
-            {"a report, second half", publish("/tmp/a", "reports/a"), "allow take", web, job_here},
-            {"the sources out", publish("/tmp/a", "src/a"), "deny default", web, job_here},
-            {"a package", online("GET", "https://a.mirror.example.org/x"), "allow packages", web, job_here},
-            {"a package, to write", online("PUT", "https://a.mirror.example.org/x"), "deny default", web, job_here},
-            {"a page", online("GET", "https://example.org/"), "deny default", web, job_here},
-            {"a click", Click{box()}, "deny default", with("remote_input", true), job_here},
-            {"an image", BuildImage{"x"}, "deny default", web, job_here},
-            {"the end, by a person", Destroy{box()}, "allow use", web, person()},
-        });
+  check(
+      "ci.yaml",
+      {
+          {"a machine", Create{}, "allow create", known_settings(), job_here},
+          {"a machine, by nobody known", Create{}, "deny default"},
+          {"a machine, by a job of others", Create{}, "deny default", known_settings(),
+           job_of("repo:x/acme")},
+          {"a web machine, web not set up", Create{Network::web}, "deny default", known_settings(), job_here},
+          {"a web machine", Create{Network::web}, "allow create-web", web, job_here},
+          {"a nat machine", Create{Network::nat}, "deny default", web, job_here},
+          {"a command", policy::Run{box(), "make", seconds(60)}, "allow use", web, job_here},
+          {"the sources", copy_in("src", "/home/agent/src"), "allow bring", web, job_here},
+          {"a credential", copy_in("home/.netrc", "/tmp/x"), "deny no-secrets", web, job_here},
+          {"a report, second half", publish("/tmp/a", "reports/a"), "allow take", web, job_here},
+          {"the sources out", publish("/tmp/a", "src/a"), "deny default", web, job_here},
+          {"a package", online("GET", "https://a.mirror.example.org/x"), "allow packages", web, job_here},
+          {"a package, to write", online("PUT", "https://a.mirror.example.org/x"), "deny default", web,
+           job_here},
+          {"a page", online("GET", "https://example.org/"), "deny default", web, job_here},
+          {"a click", Click{box()}, "deny default", with("remote_input", true), job_here},
+          {"an image", BuildImage{"x"}, "deny default", web, job_here},
+          {"the end, by a person", Destroy{box()}, "allow use", web, person()},
+      });
 }
 
 TEST(OutboundQuarantinePolicy, LetsNothingOutButReportsAndHashes) {

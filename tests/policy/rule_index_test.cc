@@ -182,6 +182,15 @@ Asked question(Dice& dice) {
   return asked;
 }
 
+// Whether a rule speaks when the labels that lower tiers put are taken off.
+bool speaks_for_itself(const Rule& rule, Asked asked) {
+  if (asked.request.sandbox) {
+    std::erase_if(asked.request.sandbox->labels, [&](const auto& label) { return label.second > rule.tier; });
+  }
+  Gaps gaps;
+  return matches(rule, asked.question(), gaps);
+}
+
 // What the documents say of rules, tiers and silence, asking every rule.
 Judgement by_hand(const RuleProgram& program, const std::vector<TierStance>& tiers, const Asked& asked,
                   Clamp& clamp) {
@@ -194,7 +203,7 @@ Judgement by_hand(const RuleProgram& program, const std::vector<TierStance>& tie
   for (const auto& rule : program.rules()) {
     if (!rule.actions.test(asked.request.what.index()) || !matches(rule, question, gaps)) continue;
     says.matched.push_back(rule.ref);
-    spoke.insert(rule.tier);
+    if (rule.effect != Effect::ask || speaks_for_itself(rule, asked)) spoke.insert(rule.tier);
     if (speaker == nullptr || rule.effect > speaker->effect) speaker = &rule;
     if (rule.effect == Effect::deny) continue;
     if (rule.clamp.timeout)

@@ -13,6 +13,7 @@
 #include "policy/facts.h"
 #include "policy/finding_report.h"
 #include "policy/program.h"
+#include "policy/stated_question.h"
 #include "tests/policy/dice.h"
 
 namespace policy {
@@ -70,7 +71,10 @@ struct Slot {
 
 std::vector<Slot> slots() {
   std::vector<Slot> all{
-      {"section", "@: {}\n", "P0107", {"sets", "subjects", "actions", "vmrun", "limits", "tests", "waivers"}},
+      {"section",
+       "@: {}\n",
+       "P0107",
+       {"sets", "subjects", "actions", "input", "vmrun", "limits", "tests", "waivers"}},
       {"effect", "actions: { r: { @: run } }\n", "P0107", {"allow", "deny"}},
       {"key of a rule",
        "actions: { r: { deny: run, @: x } }\n",
@@ -87,7 +91,7 @@ std::vector<Slot> slots() {
        "}\n",
        "P0111",
        {"secret-files"}},
-      {"kind of a set", "sets: { s: { @: [a] } }\n", "P0107", {"paths", "words"}},
+      {"kind of a set", "sets: { s: { @: [a] } }\n", "P0107", {"paths", "words", "hosts", "cidrs"}},
       {"subject",
        "subjects: { developers: { uid: 1 }, terminal: { uid: 2 } }\nactions: { r: { deny: run, for: @ } }\n",
        "P0112",
@@ -140,6 +144,7 @@ std::vector<Slot> slots() {
       if ((word.actions & info.actions) != word.actions) continue;
       const std::string name(info.name), of(word.name);
       all.push_back({name + " of " + of, "actions: { r: { deny: " + of + ", @: x } }\n", "P0107", {name}});
+      if (std::ranges::find(statement_keys(), info.name) == statement_keys().end()) continue;
       all.push_back({name + " in a test of " + of,
                      "tests: [ { call: " + of + ", expect: deny, @: x } ]\n",
                      "P0107",
@@ -190,7 +195,9 @@ TEST(Statement02Names, ANameThatIsNearToNoneIsRefusedWithoutASuggestion) {
     auto text = kHead + slot.body;
     text.replace(text.find('@'), 1, "zzzzzzzzzzzz");
     const auto result = compiled(text);
-    EXPECT_EQ(result.program, nullptr) << slot.what;
+    // Who is to answer may be described later, and until then nobody is.
+    const bool later = slot.what == "subject that answers";
+    EXPECT_EQ(result.program != nullptr, later) << slot.what;
     for (const auto& found : result.diagnostics)
       EXPECT_EQ(found.message.find("did you mean"), std::string::npos) << found.message;
   }
@@ -262,6 +269,12 @@ std::string value_for(const FactInfo& info) {
       return "/a";
     case FactKind::labels:
       return "[x]";
+    case FactKind::host:
+      return "example.org";
+    case FactKind::url_path:
+      return "/a";
+    case FactKind::addresses:
+      return "10.0.0.0/8";
   }
   return {};
 }
@@ -275,10 +288,14 @@ TEST(Statement07Facts, ARuleAboutWhatItsActionDoesNotHaveIsRefused) {
       auto asked =
           std::string(info.name.substr(dot == std::string_view::npos ? 0 : dot + 1)) + ": " + value_for(info);
       if (dot != std::string_view::npos) asked = "sandbox: { " + asked + " }";
-      const auto text = kHead + "actions: { r: { deny: [" + std::string(word.name) + "], " + asked + " } }\n";
+      const bool web = (word.actions & web_actions()).any();
+      const auto actions = web ? web_actions() : word.actions;
+      const auto named =
+          web ? "web: { r: { deny: any, " : "actions: { r: { deny: [" + std::string(word.name) + "], ";
+      const auto text = kHead + named + asked + " } }\n";
       const auto result = compiled(text);
       SCOPED_TRACE(text);
-      if ((word.actions & info.actions) == word.actions) {
+      if ((actions & info.actions) == actions) {
         EXPECT_TRUE(result.program) << result.error().message;
         ++taken;
         continue;
@@ -301,17 +318,18 @@ std::string shipped(const std::string& name) {
 // Each test of the shipped policies, turned round, refuses the file at its place.
 TEST(Statement08Tests, OneThatFailsLeavesNoProgram) {
   int turned = 0;
-  for (const auto* name : {"default.yaml", "locked-down.yaml", "read-only.yaml"}) {
+  for (const auto* name :
+       {"default.yaml", "locked-down.yaml", "read-only.yaml", "ci.yaml", "outbound-quarantine.yaml"}) {
     const auto good = shipped(name);
     ASSERT_TRUE(compiled(good).program) << name;
     const std::string key = "expect: ", map = "{ effect: ";
     for (auto at = good.find(key); at != std::string::npos; at = good.find(key, at + 1)) {
       auto effect = at + key.size();
       if (good.compare(effect, map.size(), map) == 0) effect += map.size();
-      const bool allows = good.compare(effect, 5, "allow") == 0;
-      ASSERT_TRUE(allows || good.compare(effect, 4, "deny") == 0) << good.substr(effect, 10);
+      const bool allows = good.compare(effect, 5, "allow") == 0, asks = good.compare(effect, 3, "ask") == 0;
+      ASSERT_TRUE(allows || asks || good.compare(effect, 4, "deny") == 0) << good.substr(effect, 10);
       auto text = good;
-      text.replace(effect, allows ? 5 : 4, allows ? "deny" : "allow");
+      text.replace(effect, allows ? 5 : asks ? 3 : 4, allows ? "deny" : "allow");
       const auto result = compiled(text);
       EXPECT_EQ(result.program, nullptr);
       ASSERT_EQ(result.diagnostics.size(), 1U);

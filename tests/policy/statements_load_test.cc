@@ -155,7 +155,7 @@ TEST(Statement17Cost, AllowingAllocatesNothing) {
 #ifdef SALLYPORT_SANITIZED
   GTEST_SKIP() << "sanitizers have a heap of their own";
 #else
-  for (const auto shape : {Shape::spread, Shape::dense, Shape::mixed}) {
+  for (const auto shape : bench::kShapes) {
     const auto program = bench::program(shape, 1000);
     const auto asked = bench::questions(shape, 1000, 2000);
     RuleProgram::Scratch scratch;
@@ -190,7 +190,7 @@ TEST(Statement17Cost, AThousandTimesTheRulesAskNoMoreOfThem) {
     }
     return asked;
   };
-  for (const auto shape : {Shape::spread, Shape::dense, Shape::mixed}) {
+  for (const auto shape : bench::kShapes) {
     const auto few = asked_of(shape, 10), many = asked_of(shape, kRules);
     EXPECT_GT(few, 0U);
     EXPECT_LE(many, 4 * few) << spelling(shape);

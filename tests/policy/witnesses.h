@@ -18,6 +18,9 @@ inline std::string_view ordinary(FactKind kind) {
   switch (kind) {
     case FactKind::word:
     case FactKind::labels:
+    case FactKind::host:
+    case FactKind::url_path:
+    case FactKind::addresses:
       return {};
     case FactKind::text:
     case FactKind::host_path:
@@ -81,7 +84,9 @@ inline StatedQuestion question_of(const std::string& witness) {
   for (const auto& info : fact_table()) {
     const auto text = ordinary(info.kind);
     const auto* word = action_word(call);
-    const bool has = word != nullptr && (info.actions & word->actions).any();
+    // What is ordinary of a web request the statement says itself.
+    const bool web = (info.actions & web_actions()).any() && info.name.find('.') == std::string_view::npos;
+    const bool has = word != nullptr && (info.actions & word->actions).any() && !web;
     if (!has || text.empty() || info.fact == Fact::image || info.name.find('.') != std::string_view::npos)
       continue;
     if (map.find(info.name) == nullptr) state(map, info.name, stated_value(info.name, text));
