@@ -156,7 +156,8 @@ class FactCompiler {
           std::find(info.choices.begin(), info.choices.end(), word) != info.choices.end())
         continue;
       error("P0128", node.at,
-            quoted(info.name) + " is never " + quoted(word) + suggestion(word, info.choices));
+            quoted(info.name) + " is one of " + joined({info.choices.begin(), info.choices.end()}) + ", never " + quoted(word) +
+                suggestion(word, info.choices));
     }
     if (glob) return Condition{TextLike{info.fact, std::move(all)}};
     return Condition{WordIs{info.fact, std::move(all)}};
@@ -195,7 +196,8 @@ class FactCompiler {
       const auto time = read_duration(node, quoted(info.name), into_);
       return time ? std::optional<std::int64_t>(time->count()) : std::nullopt;
     }
-    return read_integer(node, 0, kMax, quoted(info.name), into_);
+    const bool port = info.fact == Fact::port;
+    return read_integer(node, port ? 1 : 0, port ? 65535 : kMax, quoted(info.name), into_);
   }
 
   std::optional<Condition> number_list(const FactInfo& info, const yaml::Node& node) const {
@@ -283,8 +285,9 @@ class FactCompiler {
     if (info.kind == FactKind::host_path) {
       if (!text.starts_with(kTransfer)) {
         error("P0123", value.at,
-              quoted(info.name) + " needs its root: write `transfer:" + value.text +
-                  "` for a path in the transfer folder");
+              quoted(info.name) + " needs its root: write " +
+                  (text.starts_with('/') ? "the path below the transfer folder, like `transfer:reports/**`"
+                                         : quoted(std::string(kTransfer) + value.text) + " for a path in the transfer folder"));
         return false;
       }
       text.remove_prefix(kTransfer.size());
@@ -339,6 +342,13 @@ class FactCompiler {
   static Result<std::vector<PathPattern>> one(Result<PathPattern> pattern) {
     return std::move(pattern).map([](PathPattern&& parsed) { return std::vector{std::move(parsed)}; });
   }
+  void warn_of_refused(std::string_view host, Position at) const {
+    const auto why = refused_before_rules(host);
+    if (!why) return;
+    into_.diagnostics->warning("P0391", into_.file, at,
+                               quoted(host) + " is refused before any rule (" + std::string(*why) +
+                                   "), so nothing lets it through");
+  }
   // Hosts and paths of URLs.
   std::optional<Condition> parts(const FactInfo& info, const yaml::Node& node, const Ground& ground) const {
     static constexpr std::array<std::string_view, 3> kPartKeys{"in", "equals", "not"};
@@ -361,6 +371,7 @@ class FactCompiler {
                                return false;
                              }
                              std::move(parsed->begin(), parsed->end(), std::back_inserter(like.patterns));
+                             if (host && ground.widens()) warn_of_refused(text, at);
                              return true;
                            });
     if (!good) return std::nullopt;
@@ -407,7 +418,9 @@ class FactCompiler {
     const auto listed = list(*values, "labels");
     if (!listed) return std::nullopt;
     for (const auto& label : *listed) {
-      if (check_label(label.text, label.at, into_)) have.labels.push_back(label.text);
+      if (!check_label(label.text, label.at, into_)) continue;
+      have.labels.push_back(label.text);
+      if (auto* used = ground_.scope->used) used->labels_asked.try_emplace(label.text, into_.file, label.at);
     }
     if (have.labels.empty()) return std::nullopt;
     return Condition{std::move(have)};

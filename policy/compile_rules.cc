@@ -71,7 +71,10 @@ ActionSet named_actions(const yaml::Entry& effect, const Section& section, const
     }
     std::vector<std::string_view> names;
     for (const auto& known : action_words()) names.push_back(known.name);
-    into.error("P0110", effect.value.at, "there is no action " + quoted(word) + suggestion(word, names));
+    const bool method = word == "GET" || word == "HEAD" || word == "POST" || word == "PUT" || word == "DELETE";
+    into.error("P0110", effect.value.at,
+               "there is no action " + quoted(word) +
+                   (method ? "; rules about methods stand in `web`" : suggestion(word, names)));
   }
   return actions;
 }
@@ -112,11 +115,12 @@ Clamp compile_clamp(const yaml::Entry& entry, ActionSet actions, const std::stri
   return {mapping.duration("timeout"), mapping.duration("by")};
 }
 
-std::vector<std::string> compile_labels(const yaml::Entry& entry, const Rule& rule, const std::string& what,
-                                        const ReadInto& into) {
+std::vector<std::string> compile_labels(const yaml::Entry& entry, const Rule& rule, const Scope& scope,
+                                        const std::string& what, const ReadInto& into) {
   auto labels = read_texts(entry.value, "`label`", into).value_or(std::vector<std::string>{});
   if (labels.empty()) into.error("P0121", entry.value.at, "`label` is empty and would do nothing");
   std::erase_if(labels, [&](const std::string& label) { return !check_label(label, entry.value.at, into); });
+  if (scope.used != nullptr) scope.used->labels_put.insert(labels.begin(), labels.end());
   if (rule.effect == Effect::deny)
     into.error("P0129", entry.at,
                "`label` marks a sandbox when something is let through; " + what + " refuses");
@@ -179,7 +183,7 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Section& 
     if (rule.effect == Effect::deny)
       into.error("P0129", clamp->at, "`clamp` lowers what is allowed; " + what + " refuses");
   }
-  if (const auto* label = mapping.find("label")) rule.labels = compile_labels(*label, rule, what, into);
+  if (const auto* label = mapping.find("label")) rule.labels = compile_labels(*label, rule, scope, what, into);
   return parsed;
 }
 

@@ -24,7 +24,8 @@ std::string_view spelling(NamedSet::Kind);
 
 // The names that something asks for.
 struct NamesUsed {
-  std::set<std::string, std::less<>> sets, subjects;
+  std::set<std::string, std::less<>> sets, subjects, labels_put;
+  std::map<std::string, std::pair<std::string, Position>, std::less<>> labels_asked;  // file and place of one
 };
 
 struct Scope {

@@ -1,6 +1,7 @@
 #include "policy/compile_web.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,9 @@ namespace policy {
 namespace {
 
 constexpr std::string_view kAny = "any";
+// Those that are suggested; others are taken as they are written.
+constexpr std::array<std::string_view, 8> kMethods{"GET",    "HEAD",  "POST",    "PUT",
+                                                   "DELETE", "PATCH", "OPTIONS", "any"};
 constexpr std::string_view kNone = "none", kPassthrough = "passthrough";
 
 bool is_method(std::string_view word) {
@@ -41,6 +45,11 @@ bool lets(const Condition& when, Fact fact, std::string_view word) {
 
 void also(Condition& when, Condition part) { std::get<AllOf>(when.is).parts.push_back(std::move(part)); }
 
+std::string capitals(std::string word) {
+  for (auto& c : word) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return word;
+}
+
 // The methods, or none for `any`.
 std::vector<std::string> named_methods(const yaml::Entry& effect, const ReadInto& into) {
   const auto words = read_texts(effect.value, quoted(effect.key), into);
@@ -57,7 +66,7 @@ std::vector<std::string> named_methods(const yaml::Entry& effect, const ReadInto
     } else if (!is_method(word)) {
       into.error("P0161", effect.value.at,
                  quoted(effect.key) + " names methods of HTTP in capitals, like `GET`, or `any`; not " +
-                     quoted(word));
+                     quoted(word) + suggestion(capitals(word), kMethods));
     } else {
       methods.push_back(word);
     }
@@ -84,6 +93,14 @@ void complete_web_rule(const yaml::Entry& effect, const yaml::Node& written, con
                                      Condition{NumberIs{Fact::port, 443, 443}}}}});
   }
   const auto* tls = written.find("tls");
+  const bool plain = lets(rule.when, Fact::scheme, "http") && lets(rule.when, Fact::tls, kNone);
+  const bool secure = lets(rule.when, Fact::scheme, "https") &&
+                      (lets(rule.when, Fact::tls, "inspect") || lets(rule.when, Fact::tls, kPassthrough));
+  if (!plain && !secure) {
+    into.error("P0164", effect.at,
+               what + " can never match: plain http has `tls: none`, and https `inspect` or `passthrough`");
+    return;
+  }
   const bool https = lets(rule.when, Fact::scheme, "https");
   const bool blind = tls == nullptr ? https : lets(rule.when, Fact::tls, kPassthrough);
   if (sees && blind) {

@@ -73,6 +73,23 @@ std::string said_of(std::string_view name, const Question& question) {
 }
 
 // What the rule asks under that name, as it is written.
+// The entry that names the methods of a rule of `web:`.
+const yaml::Entry* effect_of(const yaml::Entry& rule, std::string_view name) {
+  if (name != info_of(Fact::method).name) return nullptr;
+  for (const auto* effect : {"allow", "ask", "deny"}) {
+    if (const auto* entry = rule.value.find(effect)) return entry;
+  }
+  return nullptr;
+}
+
+// What a rule of `web:` is about when it does not say.
+std::string usual_of(const yaml::Entry& rule, std::string_view name) {
+  if (name == info_of(Fact::port).name) return "[80, 443]";
+  const auto* effect = rule.value.find("allow") != nullptr ? rule.value.find("allow") : rule.value.find("ask");
+  const bool any = effect != nullptr && effect->value.text == "any";
+  return name == info_of(Fact::tls).name ? (any ? "[none, passthrough]" : "none") : "";
+}
+
 std::string asked_under(const yaml::Entry* rule, std::string_view name) {
   if (rule == nullptr) return {};
   const auto dot = name.find('.');
@@ -83,7 +100,9 @@ std::string asked_under(const yaml::Entry* rule, std::string_view name) {
     const auto* outer = rule->value.find(setting ? "when" : name.substr(0, dot));
     entry = outer == nullptr ? nullptr : outer->value.find(setting ? name : name.substr(dot + 1));
   }
-  return entry == nullptr ? std::string() : yaml::statement(entry->value);
+  if (entry == nullptr) entry = effect_of(*rule, name);
+  if (entry == nullptr) return usual_of(*rule, name);
+  return yaml::statement(entry->value);
 }
 
 std::vector<NearRule> nearest(const Anatomy& anatomy, const Question& question, const Judgement& judgement) {
@@ -124,6 +143,9 @@ std::vector<NearRule> nearest(const Anatomy& anatomy, const Question& question, 
 Explained explain_one(const Anatomy& anatomy, const Question& question) {
   Explained explained;
   explained.action = name_of(question.request.what);
+  if (const auto* tunnel = std::get_if<Tunnel>(&question.request.what)) {
+    explained.sight = tunnel->sight == Tunnel::Sight::inspected ? "looked into" : "passed through";
+  }
   explained.judgement = anatomy.whole->judge(question, explained.clamp);
   const bool of_files = !explained.judgement.rule.id.starts_with("builtin:");
   for (const auto& [tier, part] : anatomy.tiers) {
@@ -248,7 +270,7 @@ Json one_json(const Explained& one) {
 
 std::vector<Explained> explain(const Anatomy& anatomy, const StatedQuestion& stated) {
   std::vector<Explained> halves;
-  for (const auto& request : stated.requests) {
+  for (const auto& request : asked_of(*anatomy.whole, stated)) {
     halves.push_back(explain_one(anatomy, Question{request, stated.settings, stated.withheld}));
   }
   return halves;
@@ -273,7 +295,7 @@ std::string to_text(const std::vector<Explained>& halves) {
   std::string out;
   for (const auto& one : halves) {
     const auto& judgement = one.judgement;
-    out += one.action + ": " + std::string(spelling(judgement.effect)) + " by ";
+    out += one.action + (one.sight.empty() ? "" : " (" + one.sight + ")") + ": " + std::string(spelling(judgement.effect)) + " by ";
     out += judgement.rule.id == "default" ? "default" : "rule " + reference(judgement.rule);
     out += " [" + judgement.code + "]\n";
     if (!judgement.reason.empty()) out += "  why: " + indented(judgement.reason) + "\n";

@@ -38,6 +38,7 @@ struct NearRule {
 // One half of a question; most have one.
 struct Explained {
   std::string action;
+  std::string sight;  // of a tunnel: `looked into` or `passed through`
   Judgement judgement;
   std::vector<TierSays> tiers;
   std::vector<RuleSays> matched;

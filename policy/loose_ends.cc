@@ -27,7 +27,7 @@ void find_names(const yaml::Node& file, std::string_view section,
 void find_untested(const yaml::Node& file, const TierUse& use, const ReadInto& into) {
   std::vector<const yaml::Entry*> untested;
   std::size_t rules = 0;
-  for (const std::string_view section : {"actions", "vmrun"}) {
+  for (const std::string_view section : {"actions", "input", "web", "vmrun"}) {
     if (const auto* found = file.find(section)) rules += found->value.entries.size();
     find_names(file, section, use.spoke, [&](const yaml::Entry& entry) { untested.push_back(&entry); });
   }
@@ -42,6 +42,16 @@ void find_untested(const yaml::Node& file, const TierUse& use, const ReadInto& i
            (rules == 1 ? " rule" : " rules") + " of this file: " + names);
 }
 
+// A label that rules ask about and none puts, where one that is put is spelt nearly the same.
+void find_misspelt_labels(const NamesUsed& names, const ReadInto& into) {
+  const std::vector<std::string_view> put(names.labels_put.begin(), names.labels_put.end());
+  for (const auto& [label, where] : names.labels_asked) {
+    if (where.first != into.file || names.labels_put.contains(label)) continue;
+    const auto near = suggestion(label, put);
+    if (!near.empty()) warn(into, "P0310", where.second, "no rule puts the label " + quoted(label) + near);
+  }
+}
+
 }  // namespace
 
 void find_loose_ends(const yaml::Node& file, const TierUse& use, const ReadInto& into) {
@@ -53,6 +63,7 @@ void find_loose_ends(const yaml::Node& file, const TierUse& use, const ReadInto&
   find_names(file, "subjects", use.names.subjects, [&](const yaml::Entry& entry) {
     warn(into, "P0308", entry.at, "no rule and no test names the subject " + quoted(entry.key));
   });
+  find_misspelt_labels(use.names, into);
   if (use.tested) find_untested(file, use, into);
 }
 

@@ -9,6 +9,7 @@
 //
 //   P0307  a set that no rule names
 //   P0308  a subject that no rule, waiver, test or example names
+//   P0310  a label that is asked about and never put, with one that is and is spelt nearly so
 //   P0309  rules that no test or example is about: one finding a file, and none in a tier without tests
 namespace policy {
 

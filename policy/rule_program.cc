@@ -39,6 +39,9 @@ void name_gaps(const Gaps& gaps, std::vector<std::string>& names) {
 // Room for most reasons: one that is put together part by part would move several times.
 constexpr std::size_t kReason = 160;
 
+// Rules that are looked at to say what would have allowed a call.
+constexpr std::size_t kMaxNear = 8;
+
 template <class... Parts>
 void append(std::string& text, const Parts&... parts) {
   (text.append(parts), ...);
@@ -210,7 +213,7 @@ Judgement RuleProgram::judge_by_rules(const Question& question, Clamp& clamp, Sc
   for (const auto* waiver : scratch.waived) judgement.waivers.push_back(waiver->terms.ref);
   name_gaps(scratch.gaps, judgement.unknown);
   if (ruling.rule == nullptr) {
-    explain_default(question, ruling.silent, judgement);
+    explain_default(question, ruling.silent, scratch, judgement);
     return judgement;
   }
   const auto& speaker = *ruling.rule;
@@ -298,7 +301,22 @@ bool RuleProgram::is_one_of(const Subject& who, std::string_view people) const {
          Tri::yes;
 }
 
-void RuleProgram::explain_default(const Question& question, const TierStance* silent,
+const Rule* RuleProgram::nearest_allow(const Question& question, Tier tier, const Scratch& scratch) const {
+  const Rule* nearest = nullptr;
+  std::size_t fewest = 0, looked_at = 0;
+  for (const auto index : scratch.search.found) {
+    const auto& rule = set_.rules[index];
+    if (rule.tier != tier || rule.effect != Effect::allow) continue;
+    if (++looked_at > kMaxNear) break;
+    const auto lacking = unmet(rule, question).size();
+    if (nearest != nullptr && lacking >= fewest) continue;
+    nearest = &rule;
+    fewest = lacking;
+  }
+  return nearest != nullptr ? nearest : chapter(question).first_allow[static_cast<std::size_t>(tier)];
+}
+
+void RuleProgram::explain_default(const Question& question, const TierStance* silent, const Scratch& scratch,
                                   Judgement& judgement) const {
   const auto action = name_of(question.request.what);
   auto& reason = judgement.reason;
@@ -312,7 +330,7 @@ void RuleProgram::explain_default(const Question& question, const TierStance* si
     return;
   }
   append(reason, "no rule of `", silent->name, "` allows `", action, "`");
-  const auto* rule = chapter(question).first_allow[static_cast<std::size_t>(silent->tier)];
+  const auto* rule = nearest_allow(question, silent->tier, scratch);
   if (rule == nullptr) return;
   append(reason, " as it is; rule `", rule->ref.id, "` would, but for ");
   bool first = true;

@@ -101,7 +101,9 @@ class RuleProgram final : public Program {
   // What each shadow rule would have made of it by itself.
   std::vector<ShadowRuling> judge_shadows(const Question&, const Scratch&, const Ruling&,
                                           const Judgement&) const;
-  void explain_default(const Question&, const TierStance*, Judgement&) const;
+  void explain_default(const Question&, const TierStance*, const Scratch&, Judgement&) const;
+  // The allow rule of a tier that asks least that does not hold, of those that were asked; else its first.
+  const Rule* nearest_allow(const Question&, Tier, const Scratch&) const;
 
   RuleSet set_;                    // rules sorted by tier and id
   std::vector<Rule> shadows_;      // likewise

@@ -401,21 +401,34 @@ std::optional<StatedQuestion> read_question(std::string_view call, Position at, 
   return question;
 }
 
+namespace {
+
+Answer one_by_one(const RuleProgram& program, const StatedQuestion& question,
+                  const std::vector<Request>& requests) {
+  Answer last;
+  for (const auto& request : requests) {
+    last.before.insert(last.before.end(), last.judgement.matched.begin(), last.judgement.matched.end());
+    last.clamp = {};
+    last.judgement = program.judge(Question{request, question.settings, question.withheld}, last.clamp);
+    if (last.judgement.effect != Effect::allow) break;
+  }
+  return last;
+}
+
+}  // namespace
+
 Answer answer(const RuleProgram& program, const StatedQuestion& question) {
-  const auto one_by_one = [&](const std::vector<Request>& requests) {
-    Answer last;
-    for (const auto& request : requests) {
-      last.before.insert(last.before.end(), last.judgement.matched.begin(), last.judgement.matched.end());
-      last.clamp = {};
-      last.judgement = program.judge(Question{request, question.settings, question.withheld}, last.clamp);
-      if (last.judgement.effect != Effect::allow) break;
-    }
-    return last;
-  };
-  auto first = one_by_one(question.requests);
+  auto first = one_by_one(program, question, question.requests);
   if (question.instead.empty() || first.judgement.effect == Effect::allow) return first;
-  auto other = one_by_one(question.instead);
+  auto other = one_by_one(program, question, question.instead);
   return other.judgement.effect < first.judgement.effect ? other : first;
+}
+
+const std::vector<Request>& asked_of(const RuleProgram& program, const StatedQuestion& question) {
+  if (question.instead.empty()) return question.requests;
+  const auto first = one_by_one(program, question, question.requests).judgement.effect;
+  const auto other = one_by_one(program, question, question.instead).judgement.effect;
+  return other < first ? question.instead : question.requests;
 }
 
 }  // namespace policy

@@ -37,5 +37,7 @@ struct Answer {
   std::vector<RuleRef> before;  // rules that spoke on a half before
 };
 Answer answer(const RuleProgram&, const StatedQuestion&);
+// What the answer is about: `requests`, or `instead` where the rules let that pass more easily.
+const std::vector<Request>& asked_of(const RuleProgram&, const StatedQuestion&);
 
 }  // namespace policy

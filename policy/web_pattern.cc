@@ -1,8 +1,11 @@
 #include "policy/web_pattern.h"
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
 #include <utility>
+
+#include "policy/address_class.h"
 
 namespace policy {
 namespace {
@@ -19,6 +22,19 @@ std::vector<std::string> split(std::string_view text, char at) {
   }
 }
 
+// What somebody most likely means who writes this for a host.
+std::optional<std::string> meant_instead(std::string_view text) {
+  if (text == "*" || text == "**") return "write `any` for every host";
+  if (text.find("://") != std::string_view::npos) {
+    return "leave out the scheme and what follows the name; they are asked about with `scheme`, `port` and `path`";
+  }
+  if (text.find('/') != std::string_view::npos) {
+    return "blocks of addresses stand under `cidrs`, and paths under `paths`";
+  }
+  if (text.starts_with('.')) return "write `*" + std::string(text) + "` for every name below it";
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> labels_of(const Host& host) {
@@ -30,6 +46,9 @@ std::vector<std::string> labels_of(const Host& host) {
 
 Result<PathPattern> host_pattern(std::string_view text) {
   if (text == kAny) return PathPattern::parse("**");
+  if (auto instead = meant_instead(text)) {
+    return fail("policy.pattern", "`" + std::string(text) + "` is no host: " + *instead);
+  }
   const bool below = text.starts_with(kBelow);
   const auto name = below ? text.substr(kBelow.size()) : text;
   if (name.find('*') != std::string_view::npos || name.find('?') != std::string_view::npos) {
@@ -50,6 +69,19 @@ Result<PathPattern> host_pattern(std::string_view text) {
   return PathPattern::parse(below ? pattern + "/**" : pattern);
 }
 
+std::optional<std::string_view> refused_before_rules(std::string_view pattern) {
+  if (pattern == kAny) return std::nullopt;
+  const auto host = Host::parse(pattern.starts_with(kBelow) ? pattern.substr(kBelow.size()) : pattern);
+  if (!host) return std::nullopt;
+  if (const auto* address = host->address()) {
+    const auto refused = refused_class(*address);
+    return refused ? std::optional(refused->code) : std::nullopt;
+  }
+  // Below a single label there are names of the internet.
+  const auto refused = refused_name_class(*host);
+  return pattern.starts_with(kBelow) && refused == "single-label" ? std::nullopt : refused;
+}
+
 Result<std::vector<PathPattern>> url_path_patterns(std::string_view text) {
   if (!text.starts_with('/')) {
     return fail("policy.pattern", "the path of a URL begins with `/`: write `/" + std::string(text) + "`");
@@ -57,6 +89,9 @@ Result<std::vector<PathPattern>> url_path_patterns(std::string_view text) {
   if (text.find('%') != std::string_view::npos) {
     return fail("policy.pattern",
                 "paths are matched decoded; write the character instead of `%` and its number");
+  }
+  if (text.find('?') != std::string_view::npos) {
+    return fail("policy.pattern", "a path has no query; ask about that with `url`");
   }
   std::vector<PathPattern> patterns;
   const auto add = [&](std::string_view path) -> Result<void> {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ std::vector<std::string> labels_of(const Host&);
 // `any` is every host, `example.org` is that name alone, `*.example.org` every name below it and not the name
 // itself; a literal address stands for itself. Code: policy.pattern.
 Result<PathPattern> host_pattern(std::string_view text);
+// Why nothing of what a host pattern stands for is ever reached, whatever rules say: the class of the name or
+// address. Nothing where something is.
+std::optional<std::string_view> refused_before_rules(std::string_view pattern);
 // `/simple/**` is `/simple`, `/simple/` and what lies below: to most servers the first two are one, and a
 // rule that refuses the rest must not let one of them through. Code: policy.pattern.
 Result<std::vector<PathPattern>> url_path_patterns(std::string_view text);

@@ -148,6 +148,19 @@ TEST(PolicyChecks, FindSubjectsThatNothingNames) {
   EXPECT_EQ(loose_ends({who, "actions: { r: { allow: list, for: a } }\n"}), good);
 }
 
+TEST(PolicyChecks, FindLabelsThatAreMisspelt) {
+  const Codes good{}, slip{"p0.yaml:5:38 P0310 privat"};
+  const auto asks = [](const std::string& label) {
+    return "actions: { r: { deny: run, sandbox: " + label + " } }\n";
+  };
+  const std::string puts = "web: { w: { allow: any, hosts: any, label: private } }\n";
+  EXPECT_EQ(loose_ends({asks("privat") + puts}), slip);
+  EXPECT_EQ(loose_ends({asks("privat"), puts}), slip) << "the files of a tier share labels";
+  EXPECT_EQ(loose_ends({asks("private") + puts}), good);
+  EXPECT_EQ(loose_ends({asks("other") + puts}), good) << "another tier may put it";
+  EXPECT_EQ(loose_ends({asks("privat")}), good);
+}
+
 TEST(PolicyChecks, FindRulesThatNoTestIsAbout) {
   const Codes good{};
   const std::string two = "actions: { r: { allow: list }, s: { allow: create } }\n", test = "tests:\n  - ";

@@ -243,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Table, WebMistake,
     testing::Values(
-        Mistake{"method_in_small_letters", "web:\n  a: { deny: get }\n", "P0161", {6, 14}, "in capitals"},
+        Mistake{"method_in_small_letters", "web:\n  a: { deny: get }\n", "P0161", {6, 14}, "did you mean `GET`?"},
         Mistake{"connect", "web:\n  a: { deny: CONNECT }\n", "P0161", {6, 14}, "`CONNECT` is not named"},
         Mistake{"any_and_another", "web:\n  a: { deny: [any, GET] }\n", "P0161", {6, 14}, "stands alone"},
         Mistake{"no_method", "web:\n  a: { deny: [] }\n", "P0121", {6, 14}, "is empty"},
@@ -283,6 +283,27 @@ INSTANTIATE_TEST_SUITE_P(
                 "P0122",
                 {6, 26},
                 "begins with `/`"},
+        Mistake{"host_with_a_path", "web:\n  a: { deny: any, hosts: \"example.org/a\" }\n", "P0122", {6, 26},
+                "paths under `paths`"},
+        Mistake{"host_with_a_leading_dot", "web:\n  a: { deny: any, hosts: .example.org }\n", "P0122", {6, 26},
+                "write `*.example.org`"},
+        Mistake{"every_host_as_a_star", "web:\n  a: { deny: any, hosts: \"*\" }\n", "P0122", {6, 26},
+                "write `any`"},
+        Mistake{"port_zero", "web:\n  a: { deny: any, ports: 0 }\n", "S0104", {6, 26}, "`port`"},
+        Mistake{"port_out_of_range", "web:\n  a: { deny: any, ports: [80, 65536] }\n", "S0104", {6, 31}, "65535"},
+        Mistake{"path_with_a_query", "web:\n  a: { deny: any, paths: \"/a?b=1\" }\n", "P0122", {6, 26},
+                "ask about that with `url`"},
+        Mistake{"plain_http_that_is_looked_into",
+                "web:\n  a: { allow: GET, hosts: example.org, scheme: http, tls: inspect }\n",
+                "P0164",
+                {6, 8},
+                "can never match"},
+        Mistake{"https_without_tls",
+                "web:\n  a: { allow: any, hosts: example.org, scheme: https, tls: none }\n",
+                "P0164",
+                {6, 8},
+                "can never match"},
+        Mistake{"a_method_as_an_action", "actions:\n  a: { deny: GET }\n", "P0110", {6, 14}, "stand in `web`"},
         Mistake{"path_with_an_escape",
                 "web:\n  a: { deny: any, paths: \"/a%2fb\" }\n",
                 "P0122",
@@ -349,6 +370,31 @@ INSTANTIATE_TEST_SUITE_P(
                 {8, 3},
                 "`a`"}),
     [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(WebWarning, TellsOfHostsThatAreRefusedBeforeAnyRule) {
+  for (const auto* host : {"localhost", "10.0.0.5", "\"[::1]\"", "printer", "\"*.internal\""}) {
+    const auto rule = " any, hosts: " + std::string(host) + " }\n";
+    const auto allowed = compiled("web:\n  a: { allow:" + rule);
+    ASSERT_EQ(allowed.diagnostics.size(), 1U) << host;
+    EXPECT_EQ(allowed.diagnostics.front().code, "P0391");
+    EXPECT_NE(allowed.program, nullptr);
+    EXPECT_TRUE(compiled("web:\n  a: { deny:" + rule).diagnostics.empty()) << host;
+  }
+  for (const auto* host : {"example.org", "\"*.org\"", "any", "198.41.0.4"})
+    EXPECT_TRUE(compiled("web:\n  a: { allow: any, hosts: " + std::string(host) + " }\n").diagnostics.empty());
+}
+
+// What is told of a refusal is about the rule that came nearest, wherever it stands.
+TEST(WebRefusal, NamesTheRuleThatWouldAllowNearlyTheSame) {
+  const auto program = compiled(
+      "web:\n  aa: { allow: GET, hosts: a.example.org, tls: inspect }\n"
+      "  bb: { allow: GET, hosts: b.example.org, tls: inspect }\n"
+      "  cc: { allow: GET, hosts: c.example.org, tls: inspect }\n").program;
+  ASSERT_NE(program, nullptr);
+  const auto refused = judge(*program, fetch_of(box(), "POST", *parse_url("https://b.example.org/")));
+  EXPECT_EQ(refused.effect, Effect::deny);
+  EXPECT_NE(refused.reason.find("rule `bb` would, but for `method`"), std::string::npos) << refused.reason;
+}
 
 TEST(WebPattern, IsSpelledAsItWasWritten) {
   for (const auto* text : {"any", "example.org", "*.example.org", "10.0.0.1", "[2001:db8::1]"}) {
