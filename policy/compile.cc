@@ -129,6 +129,7 @@ class Compilation {
     tier.files.push_back(&file);
     tier.scope.tier = file.tier;
     tier.scope.used = &tier.use.names;
+    tier.scope.expressions = &expressions_;
     if (file.serial) tier.serial = std::max(tier.serial.value_or(0), *file.serial);
     const Mapping mapping(file.root, "policy", kSections, {file.name, &quiet_});
     const auto report = into(file);
@@ -298,6 +299,7 @@ class Compilation {
   Diagnostics quiet_;       // for what has been reported once already
   std::deque<File> files_;  // stay where they are
   std::map<Tier, TierFiles> tiers_;
+  RegexBudget expressions_;
   std::vector<ParsedRefusal> refusals_;
   std::vector<WaiverTerms> waivers_;
   RuleSet set_;

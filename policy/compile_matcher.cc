@@ -175,16 +175,35 @@ class FactCompiler {
     if (!values) return std::nullopt;
     TextMatches texts{info.fact, {}};
     const bool good = each(*values, NamedSet::Kind::re2, [&](std::string_view text, Position at) {
+      // Before it is parsed: making many would take long, too.
+      if (!affordable(at, [](RegexBudget& budget) { return budget.take_one(); })) return false;
       auto parsed = Regex::parse(text, anywhere ? Regex::Where::anywhere : Regex::Where::whole);
-      if (parsed) {
-        texts.patterns.push_back(std::move(*parsed));
-      } else {
+      if (!parsed) {
         error("P0122", at, parsed.error().message);
+        return false;
       }
-      return parsed.has_value();
+      if (!affordable(at, [&](RegexBudget& budget) { return budget.take_tables(*parsed); })) return false;
+      texts.patterns.push_back(std::move(*parsed));
+      return true;
     });
     if (!good) return std::nullopt;
     return Condition{std::move(texts)};
+  }
+
+  // Told once: it is the policy that is too large, not each expression from there on.
+  template <class Take>
+  bool affordable(Position at, Take take) const {
+    auto* budget = ground_.scope->expressions;
+    if (budget == nullptr) return true;
+    const bool told = budget->is_spent();
+    if (take(*budget)) return true;
+    if (!told) {
+      error("P0133", at,
+            "a policy holds at most " + std::to_string(RegexBudget::kMaxExpressions) +
+                " regular expressions, of " + std::to_string(RegexBudget::kMaxCells * 2 / 1024) +
+                " KiB together, counted wherever one is used; join some with `|`, or shorten repetitions");
+    }
+    return false;
   }
 
   std::optional<std::int64_t> amount(const FactInfo& info, const yaml::Node& node) const {

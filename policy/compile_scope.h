@@ -37,6 +37,8 @@ struct Scope {
   std::map<std::string, std::string, std::less<>> subject_places;
   // Gets each name that is looked up; null where nobody wants to know.
   NamesUsed* used = nullptr;
+  // What is left for regular expressions, of all tiers together; null where what is read becomes no program.
+  RegexBudget* expressions = nullptr;
 };
 
 // The sections `sets:` and `subjects:` of one file, added to the scope of its tier.

@@ -12,8 +12,10 @@
 #include <utility>
 
 #include "policy/checks.h"
+#include "policy/regex.h"
 #include "tests/bench/counted_memory.h"
 #include "tests/bench/many_rules.h"
+#include "tests/policy/dice.h"
 
 namespace {
 
@@ -161,6 +163,49 @@ void CheckOverlap(benchmark::State& state, Overlap overlap) {
   }
   load(state, sources, policy::compile_and_check);
 }
+
+// The regular expressions of a policy that cost most: as many as there may be, or with tables as large as
+// they may be, over the longest text that is looked at. `cold`: the tables are in no cache.
+enum class Costly { most, largest };
+enum class Tables { cached, cold };
+void WorstExpressions(benchmark::State& state, Costly costly, Tables tables) {
+  // Random letters visit the hundreds of states of such a pattern at random.
+  const auto* pattern = costly == Costly::most ? "[ab]*a[ab]{7}" : "[ab]*a[ab]{9}|[c-z][A-Z][0-9]xyzwvut";
+  std::vector<policy::Regex> expressions;
+  policy::RegexBudget budget;
+  std::size_t cells = 0;
+  for (;;) {
+    auto regex = policy::Regex::parse(pattern, policy::Regex::Where::whole);
+    if (!regex) return state.SkipWithError(regex.error().message.c_str());
+    if (!budget.take_one() || !budget.take_tables(*regex)) break;
+    cells += regex->cells();
+    expressions.push_back(std::move(*regex));
+  }
+  std::string text;
+  policy::Dice dice(1);
+  while (text.size() < policy::Regex::kMaxText) text += dice.chance(50) ? 'a' : 'b';
+  std::vector<char> others(tables == Tables::cold ? std::size_t{64} << 20U : 0);
+  for (auto round : state) {
+    (void)round;
+    if (tables == Tables::cold) {
+      state.PauseTiming();
+      for (auto& byte : others) ++byte;
+      benchmark::DoNotOptimize(others.data());
+      state.ResumeTiming();
+    }
+    for (const auto& expression : expressions) benchmark::DoNotOptimize(expression.found_in(text));
+  }
+  state.counters["expressions"] = static_cast<double>(expressions.size());
+  state.counters["tables_KiB"] = static_cast<double>(cells) * 2 / 1024;
+  const auto bytes = static_cast<double>(expressions.size() * text.size());
+  state.counters["per_byte"] = benchmark::Counter(static_cast<double>(state.iterations()) * bytes,
+                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK_CAPTURE(WorstExpressions, most, Costly::most, Tables::cached)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(WorstExpressions, most_cold, Costly::most, Tables::cold)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(WorstExpressions, largest, Costly::largest, Tables::cached)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(WorstExpressions, largest_cold, Costly::largest, Tables::cold)
+    ->Unit(benchmark::kMicrosecond);
 
 #define SHAPES(function, ...)                                      \
   BENCHMARK_CAPTURE(function, spread, Shape::spread)->__VA_ARGS__; \
