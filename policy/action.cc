@@ -270,15 +270,34 @@ const SandboxId* sandbox_of(const Action& action) {
       action);
 }
 
+namespace {
+
+// Nothing is looked up for an address.
+std::vector<Address> known_addresses(const Host& host) {
+  return host.address() != nullptr ? std::vector{*host.address()} : std::vector<Address>{};
+}
+
+// As it is usually written: without the port that goes without saying.
+std::string url_of(const WebTarget& target) {
+  const bool usual = target.port == (target.scheme == Scheme::http ? 80 : 443);
+  return std::string(spelling(target.scheme)) + "://" + (usual ? target.host.text() : target.authority()) +
+         (target.path == "*" ? "" : target.path);
+}
+
+}  // namespace
+
 Fetch fetch_of(SandboxId sandbox, std::string method, WebTarget target) {
-  auto url = target.text();
+  auto url = url_of(target);
   auto labels = labels_of(target.host);
-  return {std::move(sandbox), std::move(method), std::move(target), std::move(url), std::move(labels), {}};
+  auto addresses = known_addresses(target.host);
+  return {std::move(sandbox), std::move(method), std::move(target),
+          std::move(url),     std::move(labels), std::move(addresses)};
 }
 
 Tunnel tunnel_of(SandboxId sandbox, Host host, std::uint16_t port, Tunnel::Sight sight) {
   auto labels = labels_of(host);
-  return {std::move(sandbox), std::move(host), port, sight, std::move(labels), {}};
+  auto addresses = known_addresses(host);
+  return {std::move(sandbox), std::move(host), port, sight, std::move(labels), std::move(addresses)};
 }
 
 Json describe(const Action& action, std::string_view text_key) {

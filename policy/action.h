@@ -136,7 +136,7 @@ struct Fetch {
   SandboxId sandbox;
   std::string method;
   WebTarget target;
-  std::string url;                  // the target as text
+  std::string url;                  // the target as text, without a port that goes without saying
   std::vector<std::string> labels;  // of target.host, the top level first; an address is one label
   std::vector<Address> addresses;   // that the host stands for; none: not looked up yet
 };

@@ -99,7 +99,8 @@ struct Trials {
     for (const auto& pattern : like->patterns) {
       for (const std::string_view run : {"x", "", ".z"}) path(pattern, run);
     }
-    values.emplace_back(std::vector<std::string>{"other"});
+    values.emplace_back(info_of(like->fact).kind == FactKind::host ? std::vector<std::string>{"org", "other"}
+                                                                   : std::vector<std::string>{"other"});
   }
 
  private:

@@ -1,4 +1,5 @@
 #include "policy/compile_matcher.h"
+#include "policy/compile_web.h"
 #include "policy/web_pattern.h"
 #include "policy/wording.h"
 
@@ -152,12 +153,15 @@ class FactCompiler {
       }
     }
     for (const auto& word : all) {
+      if (info.fact == Fact::method && !glob && (!is_method_name(word) || word == "CONNECT"))
+        error("P0161", node.at,
+              quoted(info.name) + " is written in capitals, like `GET`; never " + quoted(word));
       if (info.choices.empty() ||
           std::find(info.choices.begin(), info.choices.end(), word) != info.choices.end())
         continue;
       error("P0128", node.at,
-            quoted(info.name) + " is one of " + joined({info.choices.begin(), info.choices.end()}) + ", never " + quoted(word) +
-                suggestion(word, info.choices));
+            quoted(info.name) + " is one of " + joined({info.choices.begin(), info.choices.end()}) +
+                ", never " + quoted(word) + suggestion(word, info.choices));
     }
     if (glob) return Condition{TextLike{info.fact, std::move(all)}};
     return Condition{WordIs{info.fact, std::move(all)}};
@@ -305,8 +309,9 @@ class FactCompiler {
       if (!text.starts_with(kTransfer)) {
         error("P0123", value.at,
               quoted(info.name) + " needs its root: write " +
-                  (text.starts_with('/') ? "the path below the transfer folder, like `transfer:reports/**`"
-                                         : quoted(std::string(kTransfer) + value.text) + " for a path in the transfer folder"));
+                  (text.starts_with('/')
+                       ? "the path below the transfer folder, like `transfer:reports/**`"
+                       : quoted(std::string(kTransfer) + value.text) + " for a path in the transfer folder"));
         return false;
       }
       text.remove_prefix(kTransfer.size());
@@ -364,9 +369,9 @@ class FactCompiler {
   void warn_of_refused(std::string_view host, Position at) const {
     const auto why = refused_before_rules(host);
     if (!why) return;
-    into_.diagnostics->warning("P0391", into_.file, at,
-                               quoted(host) + " is refused before any rule (" + std::string(*why) +
-                                   "), so nothing lets it through");
+    into_.diagnostics->warning(
+        "P0391", into_.file, at,
+        quoted(host) + " is refused before any rule (" + std::string(*why) + "), so nothing lets it through");
   }
   // Hosts and paths of URLs.
   std::optional<Condition> parts(const FactInfo& info, const yaml::Node& node, const Ground& ground) const {
@@ -397,6 +402,14 @@ class FactCompiler {
     return Condition{std::move(like)};
   }
 
+  // A block of addresses that all have IPv4 addresses inside, as the block of those.
+  static Cidr as_v4(const Cidr& block) {
+    constexpr unsigned kPrefix = 96;
+    const auto inner = block.first().embedded_v4();
+    if (!inner || block.length() < kPrefix) return block;
+    return Cidr::parse(inner->text() + "/" + std::to_string(block.length() - kPrefix)).value_or(block);
+  }
+
   std::optional<Condition> addresses(const FactInfo& info, const yaml::Node& node,
                                      const Ground& ground) const {
     static constexpr std::array<std::string_view, 2> kAddressKeys{"in", "not"};
@@ -413,7 +426,7 @@ class FactCompiler {
     const bool good = each(*values, NamedSet::Kind::cidrs, [&](std::string_view text, Position at) {
       auto block = Cidr::parse(text);
       if (block) {
-        in.blocks.push_back(*block);
+        in.blocks.push_back(as_v4(*block));
       } else {
         error("P0122", at, block.error().message);
       }

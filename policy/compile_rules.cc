@@ -71,7 +71,8 @@ ActionSet named_actions(const yaml::Entry& effect, const Section& section, const
     }
     std::vector<std::string_view> names;
     for (const auto& known : action_words()) names.push_back(known.name);
-    const bool method = word == "GET" || word == "HEAD" || word == "POST" || word == "PUT" || word == "DELETE";
+    const bool method =
+        word == "GET" || word == "HEAD" || word == "POST" || word == "PUT" || word == "DELETE";
     into.error("P0110", effect.value.at,
                "there is no action " + quoted(word) +
                    (method ? "; rules about methods stand in `web`" : suggestion(word, names)));
@@ -158,13 +159,13 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Section& 
   rule.actions = web ? web_actions() : named_actions(*effect, section, into);
   const Ground ground{rule.actions, rule.effect, false, &scope};
   rule.when = compile_conditions(entry.value, ground, what, into);
-  if (web) complete_web_rule(*effect, entry.value, what, rule, into);
   if (const auto* unless = mapping.find("unless")) {
     const Mapping inner(unless->value, "`unless` of " + what, condition_keys(), into);
     if (unless->value.entries.empty())
       into.error("P0121", unless->at, "`unless` of " + what + " asks nothing");
     rule.unless = compile_conditions(unless->value, ground.inside_not(), "`unless` of " + what, into);
   }
+  if (web) complete_web_rule(*effect, entry.value, what, rule, into);
   rule.shadow = mapping.boolean("shadow").value_or(false);
   rule.why = mapping.text("why").value_or("");
   rule.hint = mapping.text("hint").value_or("");
@@ -183,7 +184,8 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Section& 
     if (rule.effect == Effect::deny)
       into.error("P0129", clamp->at, "`clamp` lowers what is allowed; " + what + " refuses");
   }
-  if (const auto* label = mapping.find("label")) rule.labels = compile_labels(*label, rule, scope, what, into);
+  if (const auto* label = mapping.find("label"))
+    rule.labels = compile_labels(*label, rule, scope, what, into);
   return parsed;
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <initializer_list>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,11 +19,6 @@ constexpr std::string_view kAny = "any";
 constexpr std::array<std::string_view, 8> kMethods{"GET",    "HEAD",  "POST",    "PUT",
                                                    "DELETE", "PATCH", "OPTIONS", "any"};
 constexpr std::string_view kNone = "none", kPassthrough = "passthrough";
-
-bool is_method(std::string_view word) {
-  return !word.empty() && word.size() <= 32 &&
-         std::all_of(word.begin(), word.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });
-}
 
 bool has_one_of(const yaml::Node& map, std::initializer_list<std::string_view> keys) {
   return std::any_of(keys.begin(), keys.end(),
@@ -41,6 +38,32 @@ bool lets(const Condition& when, Fact fact, std::string_view word) {
     if (not_this == nullptr || not_this->fact != fact) return true;
     return std::find(not_this->words.begin(), not_this->words.end(), word) == not_this->words.end();
   });
+}
+
+template <class Leaf>
+concept AsksOfFact =
+    requires(const Leaf& leaf) { requires std::same_as<std::remove_cvref_t<decltype(leaf.fact)>, Fact>; };
+
+// Whether anything in it asks about one of the facts.
+bool asks(const Condition& condition, std::initializer_list<Fact> facts) {
+  const auto any_of = [&](const std::vector<Condition>& parts) {
+    return std::any_of(parts.begin(), parts.end(), [&](const Condition& part) { return asks(part, facts); });
+  };
+  if (const auto* all = std::get_if<AllOf>(&condition.is)) return any_of(all->parts);
+  if (const auto* any = std::get_if<AnyOf>(&condition.is)) return any_of(any->parts);
+  if (const auto* negation = std::get_if<NotThis>(&condition.is)) return any_of(negation->part);
+  return std::visit(
+      [&](const auto& leaf) {
+        if constexpr (AsksOfFact<decltype(leaf)>) {
+          return std::find(facts.begin(), facts.end(), leaf.fact) != facts.end();
+        } else {
+          return false;
+        }
+      },
+      condition.is);
+}
+bool asks(const Rule& rule, std::initializer_list<Fact> facts) {
+  return asks(rule.when, facts) || (rule.unless && asks(*rule.unless, facts));
 }
 
 void also(Condition& when, Condition part) { std::get<AllOf>(when.is).parts.push_back(std::move(part)); }
@@ -63,7 +86,7 @@ std::vector<std::string> named_methods(const yaml::Entry& effect, const ReadInto
     if (word == "CONNECT") {
       into.error("P0161", effect.value.at,
                  "a tunnel is allowed by `any` with `tls: passthrough`; `CONNECT` is not named");
-    } else if (!is_method(word)) {
+    } else if (!is_method_name(word)) {
       into.error("P0161", effect.value.at,
                  quoted(effect.key) + " names methods of HTTP in capitals, like `GET`, or `any`; not " +
                      quoted(word) + suggestion(capitals(word), kMethods));
@@ -78,17 +101,22 @@ std::vector<std::string> named_methods(const yaml::Entry& effect, const ReadInto
 
 }  // namespace
 
+bool is_method_name(std::string_view word) {
+  return is_method(word) &&
+         std::all_of(word.begin(), word.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });
+}
+
 void complete_web_rule(const yaml::Entry& effect, const yaml::Node& written, const std::string& what,
                        Rule& rule, const ReadInto& into) {
   auto methods = named_methods(effect, into);
-  const bool sees = !methods.empty() || has_one_of(written, {"method", "methods", "path", "paths", "url"});
+  const bool sees = !methods.empty() || asks(rule, {Fact::method, Fact::path, Fact::url});
   if (!methods.empty()) also(rule.when, Condition{WordIs{Fact::method, std::move(methods)}});
   if (rule.effect == Effect::deny) return;
 
   if (!has_one_of(written, {"host", "hosts", "address", "cidrs"})) {
     into.error("P0162", effect.at, what + " lets every host through; say `hosts: any` if that is meant");
   }
-  if (!has_one_of(written, {"port", "ports"})) {
+  if (!asks(rule, {Fact::port})) {
     also(rule.when, Condition{AnyOf{{Condition{NumberIs{Fact::port, 80, 80}},
                                      Condition{NumberIs{Fact::port, 443, 443}}}}});
   }
@@ -109,7 +137,7 @@ void complete_web_rule(const yaml::Entry& effect, const yaml::Node& written, con
         "methods and paths cannot be judged in https that is passed through, so " + what +
             " could not be enforced; add `tls: inspect`, or `scheme: http`, or say `any` without a path");
   }
-  if (tls == nullptr) {
+  if (!asks(rule, {Fact::tls})) {
     std::vector<std::string> ways{std::string(kNone)};
     if (!sees) ways.emplace_back(kPassthrough);
     also(rule.when, Condition{WordIs{Fact::tls, std::move(ways)}});

@@ -173,12 +173,20 @@ bool takes(const PathLike& like, std::span<const std::string> names) {
 }
 
 bool takes(const AddressIn& in, std::span<const Address> addresses) {
-  const auto inside = [&](const Address& address) {
+  const auto holds = [&](const Address& address) {
     return std::any_of(in.blocks.begin(), in.blocks.end(),
                        [&](const Cidr& block) { return block.contains(address); });
   };
-  return in.how == AddressIn::How::every ? std::all_of(addresses.begin(), addresses.end(), inside)
-                                         : std::any_of(addresses.begin(), addresses.end(), inside);
+  // What is reached through an address with an IPv4 address inside is the latter.
+  if (in.how == AddressIn::How::every) {
+    return std::all_of(addresses.begin(), addresses.end(), [&](const Address& address) {
+      return holds(address.embedded_v4().value_or(address));
+    });
+  }
+  return std::any_of(addresses.begin(), addresses.end(), [&](const Address& address) {
+    const auto inner = address.embedded_v4();
+    return holds(address) || (inner && holds(*inner));
+  });
 }
 
 Tri evaluate(const Condition& condition, const Question& question, Tri later, Gaps& gaps) {

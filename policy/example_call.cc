@@ -71,6 +71,7 @@ bool fill_in(yaml::Node& map, std::size_t action, const Point& point) {
   for (const auto& [axis, value] : point) {
     if (axis.of != Axis::Of::fact) continue;
     const auto& info = info_of(axis.fact);
+    if (info.fact == Fact::tls) continue;  // follows from the rest
     const auto text = stated_text(info, value);
     if (!text || text->size() > kMaxText) return false;
     state(map, info.name, stated_value(info.name, *text));
@@ -174,7 +175,12 @@ std::optional<ExampleCall> ExampleCall::at(std::size_t action, const Point& poin
     auto& request = stated->requests[i];
     if (request.what.index() != action) continue;
     if (!place(request, stated->settings, point)) return std::nullopt;
-    return ExampleCall(std::move(*stated), i);
+    ExampleCall made(std::move(*stated), i);
+    const bool is = std::all_of(point.begin(), point.end(), [&](const auto& at) {
+      const auto value = value_at(at.first, made.question());
+      return value && *value == at.second;
+    });
+    return is ? std::optional(std::move(made)) : std::nullopt;
   }
   return std::nullopt;
 }

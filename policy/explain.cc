@@ -85,7 +85,8 @@ const yaml::Entry* effect_of(const yaml::Entry& rule, std::string_view name) {
 // What a rule of `web:` is about when it does not say.
 std::string usual_of(const yaml::Entry& rule, std::string_view name) {
   if (name == info_of(Fact::port).name) return "[80, 443]";
-  const auto* effect = rule.value.find("allow") != nullptr ? rule.value.find("allow") : rule.value.find("ask");
+  const auto* effect =
+      rule.value.find("allow") != nullptr ? rule.value.find("allow") : rule.value.find("ask");
   const bool any = effect != nullptr && effect->value.text == "any";
   return name == info_of(Fact::tls).name ? (any ? "[none, passthrough]" : "none") : "";
 }
@@ -277,8 +278,10 @@ std::vector<Explained> explain(const Anatomy& anatomy, const StatedQuestion& sta
 }
 
 const Explained& deciding(const std::vector<Explained>& halves) {
-  for (const auto& one : halves) {
-    if (one.judgement.effect != Effect::allow) return one;
+  for (const auto effect : {Effect::deny, Effect::ask}) {
+    for (const auto& one : halves) {
+      if (one.judgement.effect == effect) return one;
+    }
   }
   return halves.back();
 }
@@ -295,7 +298,8 @@ std::string to_text(const std::vector<Explained>& halves) {
   std::string out;
   for (const auto& one : halves) {
     const auto& judgement = one.judgement;
-    out += one.action + (one.sight.empty() ? "" : " (" + one.sight + ")") + ": " + std::string(spelling(judgement.effect)) + " by ";
+    out += one.action + (one.sight.empty() ? "" : " (" + one.sight + ")") + ": " +
+           std::string(spelling(judgement.effect)) + " by ";
     out += judgement.rule.id == "default" ? "default" : "rule " + reference(judgement.rule);
     out += " [" + judgement.code + "]\n";
     if (!judgement.reason.empty()) out += "  why: " + indented(judgement.reason) + "\n";

@@ -49,7 +49,8 @@ struct Explained {
 
 std::vector<Explained> explain(const Anatomy&, const StatedQuestion&);
 
-// The answer to the whole question: the first half that is not allowed, else the last.
+// The answer to the whole question: the first half that is refused, else the first that is asked, else the
+// last.
 const Explained& deciding(const std::vector<Explained>&);
 
 Json to_json(const std::vector<Explained>&);

@@ -88,8 +88,9 @@ class Unfolding {
     if (unseen_.later.test(fact)) return not_yet();
     if (unseen_.hidden.test(fact)) {
       // Where it stays hidden a rule that refuses speaks and one that allows does not.
-      if (effect_ != Effect::allow) given_up_ = true;
-      return {Box{}};
+      if (effect_ == Effect::allow) return {Box{}};
+      given_up_ = true;
+      return {};
     }
     return {Box{{Asked{{Axis::Of::fact, leaf.fact}, holds, &leaf}}}};
   }

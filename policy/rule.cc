@@ -42,6 +42,12 @@ bool matches(const Rule& rule, const Question& question, Gaps& gaps, const Waive
   return rule.effect == Effect::allow ? answer == Tri::yes : answer != Tri::no;
 }
 
+bool speaks_for_certain(const Rule& rule, const Question& question) {
+  Gaps gaps;
+  return evaluate(rule.when, question, Tri::unknown, gaps) == Tri::yes &&
+         (!rule.unless || evaluate(*rule.unless, question, Tri::unknown, gaps) == Tri::no);
+}
+
 std::vector<std::string_view> unmet(const Rule& rule, const Question& question) {
   std::vector<std::string_view> names;
   const auto later = later_of(rule.effect);

@@ -48,6 +48,9 @@ struct Rule {
 bool matches(const Rule&, const Question&, Gaps&, const Waiver** lifted_by = nullptr);
 
 // What kept an allow rule from matching, by name. The names live as long as the rule.
+// Whether an allow rule or one that asks speaks whatever the facts turn out to be that are known later.
+bool speaks_for_certain(const Rule&, const Question&);
+
 std::vector<std::string_view> unmet(const Rule&, const Question&);
 
 }  // namespace policy

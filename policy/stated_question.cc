@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -117,6 +118,10 @@ class Statements {
         if (const auto* twice = map_.find(part))
           into_.error("P0114", twice->at, "`url` says " + quoted(part) + " already");
       }
+      if (is_unknown(*url)) {
+        withhold({Fact::url, Fact::scheme, Fact::host, Fact::port, Fact::path, Fact::tls, Fact::address});
+        return *parse_url(filler);
+      }
       const auto text = read_text(url->value, "`url`", into_);
       auto parsed = text ? parse_url(*text) : parse_url(filler);
       if (parsed) return std::move(*parsed);
@@ -125,6 +130,8 @@ class Statements {
     }
     auto target = *parse_url(filler);
     target.scheme = map_.find("scheme") == nullptr ? Scheme::https : word<Scheme>(Fact::scheme);
+    // Whether it is looked into follows from the scheme.
+    if (withheld.test(static_cast<std::size_t>(Fact::scheme))) withhold({Fact::tls, Fact::url});
     target.host = value<Host>(Fact::host, std::nullopt, Host(target.host),
                               [&](const yaml::Entry& entry) -> std::optional<Host> {
                                 const auto text = read_text(entry.value, "`host`", into_);
@@ -132,21 +139,41 @@ class Statements {
                                 if (!host && text) bad(entry, host.error());
                                 return host ? std::optional(std::move(*host)) : std::nullopt;
                               });
+    if (withheld.test(static_cast<std::size_t>(Fact::host))) withhold({Fact::address, Fact::url});
     const std::int64_t usual = target.scheme == Scheme::http ? 80 : 443;
     target.port = static_cast<std::uint16_t>(number(Fact::port, usual, 65535));
-    target.path = text(Fact::path, "/");
-    if (!target.path.starts_with('/')) {
-      if (const auto* entry = map_.find("path"))
-        into_.error("P0152", entry->value.at, "`path` begins with `/`");
+    const auto* path = map_.find("path");
+    auto said = path == nullptr ? std::string("/") : text(Fact::path, "/");
+    if (withheld.test(static_cast<std::size_t>(Fact::path))) {
+      withhold({Fact::url});
+      said = "/";
     }
-    return target;
+    target.path = std::move(said);
+    auto whole = parse_url(target.text());
+    if (whole) return std::move(*whole);
+    if (path != nullptr) bad(*path, whole.error());
+    return *parse_url(filler);
+  }
+  std::string method() {
+    auto method = text(Fact::method, "GET");
+    const auto* entry = map_.find("method");
+    if (entry != nullptr && !withheld.test(static_cast<std::size_t>(Fact::method)) && !is_method(method)) {
+      into_.error("P0152", entry->value.at, quoted(method) + " is no method of HTTP");
+    }
+    return method;
+  }
+  void withhold(std::initializer_list<Fact> facts) {
+    for (const auto fact : facts) withheld.set(static_cast<std::size_t>(fact));
+  }
+  static bool is_unknown(const yaml::Entry& entry) {
+    return entry.value.kind == Kind::scalar && !entry.value.quoted && entry.value.text == "unknown";
   }
   std::vector<Address> addresses() {
     std::vector<Address> all;
     const auto* entry = map_.find("address");
     if (entry == nullptr) return all;
-    if (entry->value.kind == Kind::scalar && !entry->value.quoted && entry->value.text == "unknown") {
-      withheld.set(static_cast<std::size_t>(Fact::address));
+    if (is_unknown(*entry)) {
+      withhold({Fact::address});
       return all;
     }
     for (const auto& text :
@@ -216,12 +243,12 @@ std::optional<Action> vmrun(const yaml::Node& map, Position at, const ReadInto& 
 // An https request is asked twice, as the proxy would: looked into, and where that is refused as a tunnel
 // that nobody looks into.
 void fetch(Statements& say, std::vector<Action>& first, std::vector<Action>& instead) {
-  auto method = say.text(Fact::method, "GET");
+  auto method = say.method();
   auto target = say.web_target("https://unknown.invalid/");
   const auto addresses = say.addresses();
   const auto tunnel = [&](Tunnel::Sight sight) {
     auto made = tunnel_of(some_sandbox(), target.host, target.port, sight);
-    made.addresses = addresses;
+    made.addresses.insert(made.addresses.end(), addresses.begin(), addresses.end());
     return made;
   };
   if (target.scheme == Scheme::https) {
@@ -229,7 +256,7 @@ void fetch(Statements& say, std::vector<Action>& first, std::vector<Action>& ins
     instead.emplace_back(tunnel(Tunnel::Sight::opaque));
   }
   auto asked = fetch_of(some_sandbox(), std::move(method), std::move(target));
-  asked.addresses = addresses;
+  asked.addresses.insert(asked.addresses.end(), addresses.begin(), addresses.end());
   first.emplace_back(std::move(asked));
 }
 
@@ -282,7 +309,8 @@ std::vector<Action> actions_of(std::string_view call, Position at, const yaml::N
   if (call == Tunnel::kName) {
     auto target = say.web_target("https://unknown.invalid/");
     auto asked = tunnel_of(box, std::move(target.host), target.port, Tunnel::Sight::opaque);
-    asked.addresses = say.addresses();
+    const auto addresses = say.addresses();
+    asked.addresses.insert(asked.addresses.end(), addresses.begin(), addresses.end());
     return {std::move(asked)};
   }
   if (call == Vmrun::kName) {
@@ -403,16 +431,23 @@ std::optional<StatedQuestion> read_question(std::string_view call, Position at, 
 
 namespace {
 
+// What is refused in the end is refused, and what is asked on the way is asked.
 Answer one_by_one(const RuleProgram& program, const StatedQuestion& question,
                   const std::vector<Request>& requests) {
-  Answer last;
+  Answer decided;
+  std::vector<RuleRef> before;
   for (const auto& request : requests) {
-    last.before.insert(last.before.end(), last.judgement.matched.begin(), last.judgement.matched.end());
-    last.clamp = {};
-    last.judgement = program.judge(Question{request, question.settings, question.withheld}, last.clamp);
-    if (last.judgement.effect != Effect::allow) break;
+    Answer now;
+    now.before = before;
+    now.judgement = program.judge(Question{request, question.settings, question.withheld}, now.clamp);
+    before.insert(before.end(), now.judgement.matched.begin(), now.judgement.matched.end());
+    const bool first = &request == &requests.front();
+    const bool goes_on =
+        now.judgement.effect == decided.judgement.effect && decided.judgement.effect == Effect::allow;
+    if (first || goes_on || now.judgement.effect > decided.judgement.effect) decided = std::move(now);
+    if (decided.judgement.effect == Effect::deny) break;
   }
-  return last;
+  return decided;
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ std::vector<std::string> split(std::string_view text, char at) {
 std::optional<std::string> meant_instead(std::string_view text) {
   if (text == "*" || text == "**") return "write `any` for every host";
   if (text.find("://") != std::string_view::npos) {
-    return "leave out the scheme and what follows the name; they are asked about with `scheme`, `port` and `path`";
+    return "leave out the scheme and what follows the name; they are asked about with `scheme`, `port` and "
+           "`path`";
   }
   if (text.find('/') != std::string_view::npos) {
     return "blocks of addresses stand under `cidrs`, and paths under `paths`";
@@ -38,7 +39,7 @@ std::optional<std::string> meant_instead(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> labels_of(const Host& host) {
-  if (const auto* address = host.address()) return {address->text()};
+  if (const auto* address = host.address()) return {address->embedded_v4().value_or(*address).text()};
   auto labels = split(host.text(), '.');
   std::ranges::reverse(labels);
   return labels;
@@ -71,15 +72,13 @@ Result<PathPattern> host_pattern(std::string_view text) {
 
 std::optional<std::string_view> refused_before_rules(std::string_view pattern) {
   if (pattern == kAny) return std::nullopt;
-  const auto host = Host::parse(pattern.starts_with(kBelow) ? pattern.substr(kBelow.size()) : pattern);
+  // Below a name: any one of them stands for all.
+  const auto host = Host::parse(pattern.starts_with(kBelow) ? "x" + std::string(pattern.substr(1)) : pattern);
   if (!host) return std::nullopt;
-  if (const auto* address = host->address()) {
-    const auto refused = refused_class(*address);
-    return refused ? std::optional(refused->code) : std::nullopt;
-  }
-  // Below a single label there are names of the internet.
-  const auto refused = refused_name_class(*host);
-  return pattern.starts_with(kBelow) && refused == "single-label" ? std::nullopt : refused;
+  const auto* address = host->address();
+  if (address == nullptr) return refused_name_class(*host);
+  const auto refused = refused_class(*address);
+  return refused ? std::optional(refused->code) : std::nullopt;
 }
 
 Result<std::vector<PathPattern>> url_path_patterns(std::string_view text) {

@@ -12,7 +12,8 @@
 // How hosts and paths of URLs are matched: with the patterns of paths, a host's labels taken from the right.
 namespace policy {
 
-// The labels of a host with the top level first; an address is one label, without brackets.
+// The labels of a host with the top level first; an address is one label, without brackets, and
+// one with an IPv4 address inside is that.
 std::vector<std::string> labels_of(const Host&);
 
 // `any` is every host, `example.org` is that name alone, `*.example.org` every name below it and not the name

@@ -162,6 +162,8 @@ Result<void> judge_host_fields(WebTarget& target, std::span<const std::string_vi
 
 }  // namespace
 
+bool is_method(std::string_view method) { return is_token(method); }
+
 std::string_view spelling(Scheme scheme) { return scheme == Scheme::https ? "https" : "http"; }
 
 std::string WebTarget::authority() const { return host.text() + ":" + std::to_string(port); }

@@ -15,6 +15,9 @@ namespace policy {
 inline constexpr std::size_t kMaxWebTarget = 8192;
 inline constexpr std::size_t kMaxMethod = 32;
 
+// Whether it can be the method of a request: a token of RFC 9110 of at most kMaxMethod bytes.
+bool is_method(std::string_view);
+
 enum class Scheme { http, https };
 std::string_view spelling(Scheme);
 

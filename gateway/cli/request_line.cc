@@ -48,9 +48,11 @@ class Line {
       return invalid_line(findings.empty() ? "the request is malformed" : findings.front().message);
     }
     policy::assume_settings(*question, statement_, settings);
-    for (auto& request : question->requests) {
-      if (const auto said = take_session(request.who); !said) return tl::unexpected(said.error());
-      finish(request);
+    for (auto* requests : {&question->requests, &question->instead}) {
+      for (auto& request : *requests) {
+        if (const auto said = take_session(request.who); !said) return tl::unexpected(said.error());
+        finish(request);
+      }
     }
     return std::move(*question);
   }

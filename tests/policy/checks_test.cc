@@ -148,8 +148,19 @@ TEST(PolicyChecks, FindSubjectsThatNothingNames) {
   EXPECT_EQ(loose_ends({who, "actions: { r: { allow: list, for: a } }\n"}), good);
 }
 
+// What another rule asks inside of a tunnel it can ask only when some rule opens the tunnel.
+TEST(PolicyChecks, LeaveARuleAloneThatOpensATunnelForOthers) {
+  const std::vector<Source> sources{
+      {"p.yaml",
+       head("user") +
+           "web:\n  a: { allow: GET, hosts: x.org, tls: inspect }\n  d: { deny: GET, hosts: x.org }\n"
+           "  b: { ask: POST, hosts: x.org, tls: inspect }\n",
+       {}}};
+  for (const auto& one : compile_and_check(sources).diagnostics) ADD_FAILURE() << one.format();
+}
+
 TEST(PolicyChecks, FindLabelsThatAreMisspelt) {
-  const Codes good{}, slip{"p0.yaml:5:38 P0310 privat"};
+  const Codes good{}, slip{"p0.yaml:5:37 P0310 privat"};
   const auto asks = [](const std::string& label) {
     return "actions: { r: { deny: run, sandbox: " + label + " } }\n";
   };

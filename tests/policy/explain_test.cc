@@ -148,14 +148,16 @@ TEST(PolicyExplain, SaysWhatWasAskedAndWhatItWas) {
 
 // The same three ways that `check request` and tests take: looked into, passed through, refused by both.
 TEST(PolicyExplain, FollowsHttpsAsTheProxyWould) {
-  const auto of = anatomy(
-      {"sallyport: policy/v1\ntier: user\nname: w\ndefault: deny\nweb:\n"
-       "  seen: { allow: GET, hosts: a.example.org, tls: inspect }\n  blind: { allow: any, hosts: b.example.org }\n"});
+  const auto of =
+      anatomy({"sallyport: policy/v1\ntier: user\nname: w\ndefault: deny\nweb:\n"
+               "  seen: { allow: GET, hosts: a.example.org, tls: inspect }\n  blind: { allow: any, hosts: "
+               "b.example.org }\n"});
   ASSERT_TRUE(of);
   const auto steps = [&](const std::string& url, const std::string& method) {
     const auto question = asked(*of, "fetch", {"url=" + url, "method=" + method});
     const auto halves = explain(*of, question);
-    EXPECT_EQ(questions::said(deciding(halves).judgement), questions::said(answer(*of->whole, question).judgement));
+    EXPECT_EQ(questions::said(deciding(halves).judgement),
+              questions::said(answer(*of->whole, question).judgement));
     std::string said;
     for (const auto& half : halves)
       said += half.action + " " + half.sight + ": " + questions::said(half.judgement) + "\n";
@@ -163,10 +165,13 @@ TEST(PolicyExplain, FollowsHttpsAsTheProxyWould) {
   };
   EXPECT_EQ(steps("https://a.example.org/", "GET"), "tunnel looked into: allow seen\nfetch : allow seen\n");
   EXPECT_EQ(steps("https://b.example.org/", "POST"), "tunnel passed through: allow blind\n");
-  EXPECT_EQ(steps("https://a.example.org/", "POST"), "tunnel looked into: allow seen\nfetch : deny default\n");
+  EXPECT_EQ(steps("https://a.example.org/", "POST"),
+            "tunnel looked into: allow seen\nfetch : deny default\n");
   EXPECT_EQ(steps("http://b.example.org/", "POST"), "fetch : allow blind\n");
-  const auto refused = to_text(explain(*of, asked(*of, "fetch", {"url=https://a.example.org/", "method=POST"})));
-  EXPECT_NE(refused.find("does not match, for `method` is `POST` and it asks `GET`"), std::string::npos) << refused;
+  const auto refused =
+      to_text(explain(*of, asked(*of, "fetch", {"url=https://a.example.org/", "method=POST"})));
+  EXPECT_NE(refused.find("does not match, for `method` is `POST` and it asks `GET`"), std::string::npos)
+      << refused;
 }
 
 TEST(PolicyExplain, NamesWhatIsNotKnown) {

@@ -91,6 +91,32 @@ INSTANTIATE_TEST_SUITE_P(
         View{"ask_alone", "  r: { ask: run, sandbox: x }\n", "ask r", "deny default"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
+// What a rule lets through earns a label, and not what it might yet let through.
+TEST(Labels, OfARuleThatWaitsForAFactArePutWhenItIsKnown) {
+  const auto small =
+      program({tier_text("org", "deny",
+                         "  all: { allow: copy_out }\n"
+                         "  small: { allow: copy_out, bytes: { max: 1KiB }, label: small-only }\n")});
+  ASSERT_NE(small, nullptr);
+  const auto out = [&](std::uint64_t bytes) {
+    return judged(*small, PublishOut{box(), guest("/a"), host("a"), survey(1, bytes)}, {}).labels;
+  };
+  EXPECT_EQ(judged(*small, FetchOut{box(), guest("/a"), host("a")}, {}).labels, Labels{});
+  EXPECT_EQ(out(100), (Labels{{"small-only", Tier::org}}));
+  EXPECT_EQ(out(100'000), Labels{});
+
+  const auto web =
+      program({"sallyport: policy/v1\ntier: org\nname: org\ndefault: deny\nweb:\n"
+               "  login: { allow: GET, hosts: a.org, paths: /login, tls: inspect, label: logged-in }\n"
+               "  look: { allow: GET, hosts: a.org, tls: inspect }\n"});
+  ASSERT_NE(web, nullptr);
+  EXPECT_EQ(judged(*web, tunnel_of(box(), *Host::parse("a.org"), 443, Tunnel::Sight::inspected), {}).labels,
+            Labels{});
+  EXPECT_EQ(judged(*web, fetch_of(box(), "GET", *parse_url("https://a.org/public")), {}).labels, Labels{});
+  EXPECT_EQ(judged(*web, fetch_of(box(), "GET", *parse_url("https://a.org/login")), {}).labels,
+            (Labels{{"logged-in", Tier::org}}));
+}
+
 TEST(Labels, ThatAHigherTierPutsForALowerOneAreTheLowerOnes) {
   const auto made = program({tier_text("org", "deny",
                                        "  z: { allow: run }\n  a: { ask: run, sandbox: low, label: high }\n"

@@ -256,7 +256,7 @@ std::string value_for(const FactInfo& info) {
     case FactKind::word:
       return std::string(info.choices.front());
     case FactKind::text:
-      return "x";
+      return info.fact == Fact::method ? "GET" : "x";
     case FactKind::number:
       return "{ min: 1 }";
     case FactKind::size:

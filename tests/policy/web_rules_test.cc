@@ -143,6 +143,62 @@ INSTANTIATE_TEST_SUITE_P(
                     "call: fetch, url: \"http://example.org:8080/\", address: [192.0.33.8, 192.0.34.1], "
                     "expect: deny default",
                 }},
+        Meaning{"addresses_inside_of_addresses",
+                "web:\n  a: { allow: any, hosts: any }\n  d: { deny: any, cidrs: [198.41.0.0/24, "
+                "\"::ffff:198.42.0.0/112\"] }\n  h: { deny: any, hosts: 8.8.8.8 }\n",
+                {
+                    "call: fetch, url: \"http://a.org/\", address: \"::ffff:198.41.0.7\", expect: deny d",
+                    "call: fetch, url: \"http://a.org/\", address: \"64:ff9b::c629:7\", expect: deny d",
+                    "call: fetch, url: \"http://a.org/\", address: 198.42.0.7, expect: deny d",
+                    "call: fetch, url: \"http://[64:ff9b::808:808]/\", expect: deny h",
+                    "call: fetch, url: \"http://198.41.0.7/\", expect: deny d",
+                    "call: fetch, url: \"http://[::ffff:198.41.0.7]/\", expect: deny d",
+                    "call: fetch, url: \"http://198.41.0.7/\", address: 9.9.9.9, expect: deny d",
+                    "call: tunnel, host: 198.41.0.7, expect: deny d",
+                    "call: fetch, url: \"http://9.9.9.9/\", expect: allow a",
+                }},
+        Meaning{"an_allowed_block_holds_literal_addresses",
+                "web:\n  a: { allow: any, cidrs: 198.41.0.0/24 }\n",
+                {
+                    "call: fetch, url: \"http://198.41.0.7/\", expect: allow a",
+                    "call: fetch, url: \"http://9.9.9.9/\", expect: deny default",
+                    "call: fetch, url: \"http://198.41.0.7/\", address: 9.9.9.9, expect: deny default",
+                    "call: fetch, url: \"http://a.org/\", address: \"64:ff9b::c629:7\", expect: allow a",
+                }},
+        Meaning{"a_target_in_parts_is_the_same_target",
+                "web:\n  api: { allow: GET, hosts: x.example.com, paths: [\"/v1/**\"], tls: inspect }\n"
+                "  no: { deny: any, hosts: y.example.com, paths: [\"/admin/**\"] }\n"
+                "  y: { allow: any, hosts: y.example.com, tls: inspect }\n",
+                {
+                    "call: fetch, host: x.example.com, path: /v1/a, expect: allow api",
+                    "call: fetch, host: x.example.com, path: /v2/a, expect: deny default",
+                    "call: fetch, host: x.example.com, path: unknown, expect: deny default",
+                    "call: fetch, host: y.example.com, path: /admin/x, expect: deny no",
+                    "call: fetch, host: y.example.com, path: /a/../admin, expect: deny no",
+                    "call: fetch, host: y.example.com, path: unknown, expect: deny no",
+                    "call: fetch, host: y.example.com, path: /b, expect: allow y",
+                    "call: fetch, url: unknown, expect: deny no",
+                }},
+        Meaning{"a_scheme_that_is_not_known_is_no_way_around",
+                "web:\n  a: { allow: any, hosts: any }\n  d: { deny: any, tls: [inspect, passthrough] }\n",
+                {
+                    "call: fetch, host: a.org, scheme: http, expect: allow a",
+                    "call: fetch, host: a.org, scheme: https, expect: deny d",
+                    "call: fetch, host: a.org, scheme: unknown, expect: deny d",
+                }},
+        Meaning{"what_is_refused_in_the_end_is_not_asked",
+                "web:\n  a: { ask: any, hosts: a.org, tls: inspect }\n  d: { deny: POST }\n",
+                {
+                    "call: fetch, url: \"https://a.org/\", expect: ask a",
+                    "call: fetch, url: \"https://a.org/\", method: POST, expect: deny d",
+                }},
+        Meaning{"ports_that_are_left_out",
+                "web:\n  a: { ask: any, hosts: a.org, not: { ports: 443 } }\n",
+                {
+                    "call: fetch, url: \"http://a.org:8443/\", expect: ask a",
+                    "call: fetch, url: \"http://a.org/\", expect: ask a",
+                    "call: fetch, url: \"http://a.org:443/\", expect: deny default",
+                }},
         Meaning{"literal_addresses",
                 "web:\n  a: { allow: any, hosts: [198.41.0.4, \"[2001:503::1]\"] }\n",
                 {
@@ -153,10 +209,15 @@ INSTANTIATE_TEST_SUITE_P(
         Meaning{"shapes_of_secrets_in_a_url",
                 "sets: { shapes: { re2: [\"AKIA[0-9A-Z]{16}\", \"ghp_[A-Za-z0-9]{36}\"] } }\n"
                 "web:\n  all: { allow: any, hosts: any, tls: inspect }\n"
-                "  no-keys: { deny: any, url: { re2_search: $shapes }, why: looks like a credential }\n",
+                "  no-keys: { deny: any, url: { re2_search: $shapes }, why: looks like a credential }\n"
+                "  bad: { deny: any, url: \"https://example.org/bad\" }\n"
+                "  odd: { deny: any, url: { glob: \"http://*:443/*\" } }\n",
                 {
                     "call: fetch, url: \"https://example.org/?k=AKIAABCDEFGHIJKLMNOP\", expect: deny no-keys",
                     "call: fetch, url: \"https://example.org/?k=AKIAabcd\", expect: allow all",
+                    "call: fetch, url: \"https://example.org:443/bad\", expect: deny bad",
+                    "call: fetch, url: \"https://example.org/bad?x\", expect: allow all",
+                    "call: fetch, url: \"http://example.org:443/bad\", expect: deny odd",
                     "call: fetch, url: \"https://AKIAABCDEFGHIJKLMNOP.example.org/\", expect: allow all",
                 }},
         Meaning{"a_whole_expression",
@@ -233,6 +294,22 @@ INSTANTIATE_TEST_SUITE_P(
                             "P0163",
                             {6, 8},
                             "could not be enforced"},
+                    Mistake{
+                        "methods_within_a_group",
+                        "web:\n  a: { allow: any, hosts: any, any: [ { method: GET } ], tls: passthrough }\n",
+                        "P0163",
+                        {6, 58},
+                        "could not be enforced"},
+                    Mistake{"paths_within_a_group",
+                            "web:\n  a: { allow: any, hosts: any, all: [ { path: /a } ] }\n",
+                            "P0163",
+                            {6, 8},
+                            "could not be enforced"},
+                    Mistake{"paths_that_are_excepted",
+                            "web:\n  a: { allow: any, hosts: any, unless: { path: /a } }\n",
+                            "P0163",
+                            {6, 8},
+                            "could not be enforced"},
                     Mistake{"urls_of_a_tunnel",
                             "web:\n  a: { allow: any, hosts: example.org, url: { glob: \"*\" } }\n",
                             "P0163",
@@ -243,7 +320,18 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Table, WebMistake,
     testing::Values(
-        Mistake{"method_in_small_letters", "web:\n  a: { deny: get }\n", "P0161", {6, 14}, "did you mean `GET`?"},
+        Mistake{
+            "method_in_small_letters", "web:\n  a: { deny: get }\n", "P0161", {6, 14}, "did you mean `GET`?"},
+        Mistake{"methods_in_small_letters",
+                "web:\n  a: { deny: any, methods: post }\n",
+                "P0161",
+                {6, 28},
+                "in capitals"},
+        Mistake{"connect_among_methods",
+                "web:\n  a: { deny: any, methods: [GET, CONNECT] }\n",
+                "P0161",
+                {6, 28},
+                "in capitals"},
         Mistake{"connect", "web:\n  a: { deny: CONNECT }\n", "P0161", {6, 14}, "`CONNECT` is not named"},
         Mistake{"any_and_another", "web:\n  a: { deny: [any, GET] }\n", "P0161", {6, 14}, "stands alone"},
         Mistake{"no_method", "web:\n  a: { deny: [] }\n", "P0121", {6, 14}, "is empty"},
@@ -283,15 +371,28 @@ INSTANTIATE_TEST_SUITE_P(
                 "P0122",
                 {6, 26},
                 "begins with `/`"},
-        Mistake{"host_with_a_path", "web:\n  a: { deny: any, hosts: \"example.org/a\" }\n", "P0122", {6, 26},
+        Mistake{"host_with_a_path",
+                "web:\n  a: { deny: any, hosts: \"example.org/a\" }\n",
+                "P0122",
+                {6, 26},
                 "paths under `paths`"},
-        Mistake{"host_with_a_leading_dot", "web:\n  a: { deny: any, hosts: .example.org }\n", "P0122", {6, 26},
+        Mistake{"host_with_a_leading_dot",
+                "web:\n  a: { deny: any, hosts: .example.org }\n",
+                "P0122",
+                {6, 26},
                 "write `*.example.org`"},
-        Mistake{"every_host_as_a_star", "web:\n  a: { deny: any, hosts: \"*\" }\n", "P0122", {6, 26},
+        Mistake{"every_host_as_a_star",
+                "web:\n  a: { deny: any, hosts: \"*\" }\n",
+                "P0122",
+                {6, 26},
                 "write `any`"},
-        Mistake{"port_zero", "web:\n  a: { deny: any, ports: 0 }\n", "S0104", {6, 26}, "`port`"},
-        Mistake{"port_out_of_range", "web:\n  a: { deny: any, ports: [80, 65536] }\n", "S0104", {6, 31}, "65535"},
-        Mistake{"path_with_a_query", "web:\n  a: { deny: any, paths: \"/a?b=1\" }\n", "P0122", {6, 26},
+        Mistake{"port_zero", "web:\n  a: { deny: any, ports: 0 }\n", "S0105", {6, 26}, "`port`"},
+        Mistake{
+            "port_out_of_range", "web:\n  a: { deny: any, ports: [80, 65536] }\n", "S0105", {6, 31}, "65535"},
+        Mistake{"path_with_a_query",
+                "web:\n  a: { deny: any, paths: \"/a?b=1\" }\n",
+                "P0122",
+                {6, 26},
                 "ask about that with `url`"},
         Mistake{"plain_http_that_is_looked_into",
                 "web:\n  a: { allow: GET, hosts: example.org, scheme: http, tls: inspect }\n",
@@ -303,7 +404,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "P0164",
                 {6, 8},
                 "can never match"},
-        Mistake{"a_method_as_an_action", "actions:\n  a: { deny: GET }\n", "P0110", {6, 14}, "stand in `web`"},
+        Mistake{
+            "a_method_as_an_action", "actions:\n  a: { deny: GET }\n", "P0110", {6, 14}, "stand in `web`"},
         Mistake{"path_with_an_escape",
                 "web:\n  a: { deny: any, paths: \"/a%2fb\" }\n",
                 "P0122",
@@ -381,15 +483,17 @@ TEST(WebWarning, TellsOfHostsThatAreRefusedBeforeAnyRule) {
     EXPECT_TRUE(compiled("web:\n  a: { deny:" + rule).diagnostics.empty()) << host;
   }
   for (const auto* host : {"example.org", "\"*.org\"", "any", "198.41.0.4"})
-    EXPECT_TRUE(compiled("web:\n  a: { allow: any, hosts: " + std::string(host) + " }\n").diagnostics.empty());
+    EXPECT_TRUE(
+        compiled("web:\n  a: { allow: any, hosts: " + std::string(host) + " }\n").diagnostics.empty());
 }
 
 // What is told of a refusal is about the rule that came nearest, wherever it stands.
 TEST(WebRefusal, NamesTheRuleThatWouldAllowNearlyTheSame) {
   const auto program = compiled(
-      "web:\n  aa: { allow: GET, hosts: a.example.org, tls: inspect }\n"
-      "  bb: { allow: GET, hosts: b.example.org, tls: inspect }\n"
-      "  cc: { allow: GET, hosts: c.example.org, tls: inspect }\n").program;
+                           "web:\n  aa: { allow: GET, hosts: a.example.org, tls: inspect }\n"
+                           "  bb: { allow: GET, hosts: b.example.org, tls: inspect }\n"
+                           "  cc: { allow: GET, hosts: c.example.org, tls: inspect }\n")
+                           .program;
   ASSERT_NE(program, nullptr);
   const auto refused = judge(*program, fetch_of(box(), "POST", *parse_url("https://b.example.org/")));
   EXPECT_EQ(refused.effect, Effect::deny);
