@@ -98,10 +98,14 @@ class Checks {
   std::size_t index_of(const Rule& rule) const {
     return static_cast<std::size_t>(&rule - program_.rules().data());
   }
-  // What `rule` is about in one action. Kept where all of it is seen at once.
-  Region region(const Rule& rule, std::size_t action) {
-    if (unseen_[action].later.none() && unseen_[action].hidden.none()) return regions_[index_of(rule)];
-    return region_of(rule, unseen_[action], steps_);
+  // What `rule` is about in one action. Made once.
+  const Region& region(const Rule& rule, std::size_t action) {
+    const auto index = index_of(rule);
+    if (unseen_[action].later.none() && unseen_[action].hidden.none()) return regions_[index];
+    auto& kept = regions_of_[action];
+    if (kept.empty()) kept.resize(regions_.size());
+    if (!kept[index]) kept[index] = region_of(rule, unseen_[action], steps_);
+    return *kept[index];
   }
 
   void warn(std::string code, const Rule& rule, std::string message) {
@@ -125,7 +129,7 @@ class Checks {
     std::vector<std::string> axes;
     for (std::size_t action = 0; action < unseen_.size(); ++action) {
       if (!rule.actions.test(action)) continue;
-      const auto here = region(rule, action);
+      const auto& here = region(rule, action);
       if (here.given_up || !here.boxes.empty()) return false;
       for (const auto& axis : here.emptied) {
         if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
@@ -167,7 +171,7 @@ class Checks {
   // rules that speak on one are looked at. `by` gets those that cover it, `example` one call that is covered.
   template <class Counts>
   Covered cover(const Rule& rule, std::size_t action, Counts counts, Rules& by, std::string& example) {
-    const auto own = region(rule, action);
+    const auto& own = region(rule, action);
     if (own.given_up) return Covered::undecided;
     for (const auto& box : own.boxes) {
       std::vector<Box> held;
@@ -201,7 +205,7 @@ class Checks {
     for (const auto* other : heard) {
       if (other == &rule || !counts(*other)) continue;
       if (++looked_at > kMaxHeard) break;
-      const auto theirs = region(*other, action);
+      const auto& theirs = region(*other, action);
       for (const auto& candidate : theirs.boxes) {
         if (widest.first != nullptr && widest.second.asked.size() <= candidate.asked.size()) continue;
         if (contains(candidate, call.question()) && may_cover(rule, box, *other, candidate))
@@ -287,7 +291,7 @@ class Checks {
     std::string example;
     for (std::size_t action = 0; action < unseen_.size(); ++action) {
       if (!rule.actions.test(action)) continue;
-      const auto own = region(rule, action);
+      const auto& own = region(rule, action);
       if (own.given_up || own.boxes.empty()) return false;
       const auto inside = outside(own.boxes.front(), {}, steps_);
       const auto call =
@@ -313,7 +317,7 @@ class Checks {
     for (const auto& other : program_.rules()) {
       if (other.tier != tier.tier || other.effect == Effect::deny || !other.actions.test(action)) continue;
       if (++compared > kMaxAbove) return false;
-      const auto theirs = region(other, action);
+      const auto& theirs = region(other, action);
       if (theirs.given_up || (other.effect == Effect::ask && !theirs.emptied.empty())) return false;
       for (const auto& box : own.boxes) {
         for (const auto& their : theirs.boxes) {
@@ -326,7 +330,8 @@ class Checks {
 
   const RuleProgram& program_;
   std::array<Unseen, std::variant_size_v<Action>> unseen_;
-  std::vector<Region> regions_;  // of each rule, as far as nothing comes later
+  std::vector<Region> regions_;  // of each rule, where all of it is seen at once
+  std::array<std::vector<std::optional<Region>>, std::variant_size_v<Action>> regions_of_;  // elsewhere
   std::vector<bool> without_use_;
   Diagnostics found_;
   RuleProgram::Scratch scratch_;

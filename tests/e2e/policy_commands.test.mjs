@@ -165,7 +165,7 @@ test('check request answers every line, bad ones with a deny', async () => {
     [3, 'deny', 'request.invalid'],
     [undefined, 'deny', 'request.invalid'],
     [undefined, 'deny', 'request.invalid'],
-    ['last', 'deny', 'web.unavailable'],
+    ['last', 'deny', 'deny.default'],
   ]);
   assert.deepEqual(Object.keys(answers[0]), ['id', 'effect', 'rule', 'tier', 'src', 'code', 'unknown']);
   assert.equal(answers[1].src, 'default.yaml:31:3');
@@ -217,7 +217,10 @@ test('the schema takes every policy there is and refuses broken ones', async () 
     'limits: { l: { calls: 3, per: everyone } }',
     'limits: { l: { jobs: 1, calls: 1/1m } }',
     'subjects: { s: {} }',
-    'sets: { s: { hosts: [a] } }',
+    'sets: { s: { hots: [a] } }',
+    'web: { r: { allow: get, hosts: any } }',
+    'web: { r: { allow: any, hosts: any, tls: maybe } }',
+    'input: { r: { allow: run } }',
     'vmrun: { v: { allow: start } }',
     'vmrun: { v: { deny: explode } }',
     'tests: [ { call: create } ]',
