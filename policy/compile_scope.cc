@@ -101,8 +101,9 @@ void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope)
                                      [&](std::string_view kind) { return mapping.has(kind); });
     if (kinds != 1) {
       if (entry.value.kind == yaml::Node::Kind::map) {
-        into.error("P0120", entry.at,
-                   "set `" + entry.key + "` needs exactly one of paths, words, hosts, cidrs, re2");
+        into.error(
+            "P0120", entry.at,
+            "set `" + entry.key + "` needs exactly one of " + joined({kSetKinds.begin(), kSetKinds.end()}));
       }
       continue;
     }
@@ -142,6 +143,8 @@ void compile_subjects(const yaml::Node& section, const ReadInto& into, Scope& sc
 }
 
 }  // namespace
+
+std::span<const std::string_view> set_kinds() { return kSetKinds; }
 
 std::string_view spelling(NamedSet::Kind kind) { return kSetKinds[static_cast<std::size_t>(kind)]; }
 

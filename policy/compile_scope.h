@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,8 @@ struct NamedSet {
   std::string where;
 };
 
-// The key a set of this kind is written with.
+// The keys that sets are written with, in the order of kinds.
+std::span<const std::string_view> set_kinds();
 std::string_view spelling(NamedSet::Kind);
 
 // The names that something asks for.

@@ -9,6 +9,7 @@
 #include "policy/builtin.h"
 #include "policy/compile.h"
 #include "policy/compile_condition.h"
+#include "policy/compile_scope.h"
 #include "policy/facts.h"
 #include "policy/limit.h"
 #include "policy/program.h"
@@ -330,8 +331,8 @@ Json policy_schema() {
   for (const auto tier : {Tier::org, Tier::user, Tier::project, Tier::session})
     tiers.push_back(spelling(tier));
   Json::Array sets;
-  for (const auto* kind : {"paths", "words", "hosts", "cidrs", "re2"})
-    sets.push_back(closed({{kind, one_or_more(text())}}, {kind}));
+  for (const auto kind : set_kinds())
+    sets.push_back(closed({{std::string(kind), one_or_more(text())}}, {std::string(kind)}));
   const auto set = object({{"anyOf", std::move(sets)}});
   auto schema = closed({{"sallyport", object({{"const", "policy/v1"}})},
                         {"tier", one_of(tiers)},

@@ -219,9 +219,9 @@ Judgement RuleProgram::judge_by_rules(const Question& question, Clamp& clamp, Sc
   const auto& speaker = *ruling.rule;
   if (speaker.effect != Effect::deny) {
     for (const auto* rule : scratch.matched) {
+      if (rule->labels.empty()) continue;
       // What will be asked again puts its labels then.
-      const bool waits = rule->effect == Effect::allow && !speaks_for_certain(*rule, question);
-      if (rule->labels.empty() || waits) continue;
+      if (rule->effect == Effect::allow && !speaks_for_certain(*rule, question)) continue;
       const auto tier = word_of(*rule, question);
       for (const auto& label : rule->labels) add_labels(judgement.labels, {{label, tier}});
     }

@@ -35,6 +35,11 @@ Subject anybody() {
   return who;
 }
 
+// What a statement writes for a fact that could not be found out.
+bool is_unknown(const yaml::Node& node) {
+  return node.kind == Kind::scalar && !node.quoted && node.text == "unknown";
+}
+
 // A text that the pattern matches.
 std::string one_of(std::string pattern) {
   for (auto& c : pattern) {
@@ -118,7 +123,7 @@ class Statements {
         if (const auto* twice = map_.find(part))
           into_.error("P0114", twice->at, "`url` says " + quoted(part) + " already");
       }
-      if (is_unknown(*url)) {
+      if (is_unknown(url->value)) {
         withhold({Fact::url, Fact::scheme, Fact::host, Fact::port, Fact::path, Fact::tls, Fact::address});
         return *parse_url(filler);
       }
@@ -165,14 +170,11 @@ class Statements {
   void withhold(std::initializer_list<Fact> facts) {
     for (const auto fact : facts) withheld.set(static_cast<std::size_t>(fact));
   }
-  static bool is_unknown(const yaml::Entry& entry) {
-    return entry.value.kind == Kind::scalar && !entry.value.quoted && entry.value.text == "unknown";
-  }
   std::vector<Address> addresses() {
     std::vector<Address> all;
     const auto* entry = map_.find("address");
     if (entry == nullptr) return all;
-    if (is_unknown(*entry)) {
+    if (is_unknown(entry->value)) {
       withhold({Fact::address});
       return all;
     }
@@ -203,9 +205,7 @@ class Statements {
   T value(Fact which, std::optional<T> otherwise, T filler, Parse parse, std::string_view key = {}) {
     const auto* entry = map_.find(key.empty() ? info_of(which).name : key);
     if (entry == nullptr && otherwise) return std::move(*otherwise);
-    const bool unknown = entry != nullptr && entry->value.kind == Kind::scalar && !entry->value.quoted &&
-                         entry->value.text == "unknown";
-    if (entry == nullptr || unknown) {
+    if (entry == nullptr || is_unknown(entry->value)) {
       withheld.set(static_cast<std::size_t>(which));
       return filler;
     }
@@ -334,7 +334,7 @@ SandboxFacts read_sandbox(const yaml::Node& map, Statements& outer, const ReadIn
   facts.network = say.word<Network>(Fact::sandbox_network, "network");
   facts.age = say.duration(Fact::sandbox_age, std::chrono::seconds(0), "age");
   if (const auto* labels = mapping.find("labels")) {
-    if (labels->value.kind == Kind::scalar && labels->value.text == "unknown" && !labels->value.quoted) {
+    if (is_unknown(labels->value)) {
       say.withheld.set(static_cast<std::size_t>(Fact::sandbox_labels));
     } else if (const auto texts = mapping.texts("labels")) {
       for (const auto& text : *texts) facts.labels.emplace(text, Tier::builtin);
@@ -369,7 +369,7 @@ Facts read_settings(const yaml::Node& map, const ReadInto& into) {
     const auto known = settings.find(setting.key);
     if (known == settings.end()) continue;
     const auto what = quoted(setting.key);
-    if (setting.value.kind == Kind::scalar && !setting.value.quoted && setting.value.text == "unknown") {
+    if (is_unknown(setting.value)) {
       settings.erase(known);
     } else if (std::holds_alternative<bool>(known->second)) {
       if (const auto value = read_boolean(setting.value, what, into)) known->second = *value;

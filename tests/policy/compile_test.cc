@@ -5,20 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "tests/policy/mistakes.h"
 #include "tests/policy/questions.h"
 
 namespace policy {
 namespace {
 
+using namespace mistakes;
 using namespace questions;
 using std::chrono::seconds;
-
-constexpr std::string_view kHead = "sallyport: policy/v1\ntier: user\nname: t\ndefault: deny\n";
-
-Compiled compiled(std::string_view body) {
-  const std::vector<Source> sources{{"p.yaml", std::string(kHead) + std::string(body), {}}};
-  return compile(sources);
-}
 
 std::shared_ptr<const Program> program(std::string_view body) {
   auto result = compiled(body);
@@ -26,27 +21,10 @@ std::shared_ptr<const Program> program(std::string_view body) {
   return result.program;
 }
 
-struct Mistake {
-  const char* name;
-  const char* body;
-  const char* code;
-  Position at;  // lines of the body follow four of the head
-  const char* says;
-};
-
 class PolicyMistake : public testing::TestWithParam<Mistake> {};
 
 // Everything a compiler has to refuse.
-TEST_P(PolicyMistake, IsToldAtItsPlace) {
-  const auto& mistake = GetParam();
-  const auto result = compiled(mistake.body);
-  EXPECT_EQ(result.program, nullptr);
-  ASSERT_FALSE(result.diagnostics.empty());
-  const auto& found = result.diagnostics.front();
-  EXPECT_EQ(found.code, mistake.code) << found.format();
-  EXPECT_EQ(found.at, mistake.at) << found.format();
-  EXPECT_NE(found.message.find(mistake.says), std::string::npos) << found.format();
-}
+TEST_P(PolicyMistake, IsToldAtItsPlace) { expect_told(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Table, PolicyMistake,

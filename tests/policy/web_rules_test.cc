@@ -10,19 +10,14 @@
 #include "policy/builtin.h"
 #include "policy/compile.h"
 #include "policy/web_pattern.h"
+#include "tests/policy/mistakes.h"
 #include "tests/policy/questions.h"
 
 namespace policy {
 namespace {
 
+using namespace mistakes;
 using namespace questions;
-
-constexpr std::string_view kHead = "sallyport: policy/v1\ntier: user\nname: t\ndefault: deny\n";
-
-Compiled compiled(std::string_view body) {
-  const std::vector<Source> sources{{"p.yaml", std::string(kHead) + std::string(body), {}}};
-  return compile(sources);
-}
 
 // A policy whose own tests say what it means. `body` is what follows the head, `tests` items of its `tests:`.
 struct Meaning {
@@ -256,25 +251,9 @@ INSTANTIATE_TEST_SUITE_P(
                 }}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
-struct Mistake {
-  const char* name;
-  const char* body;
-  const char* code;
-  Position at;  // lines of the body follow four of the head
-  const char* says;
-};
 class WebMistake : public testing::TestWithParam<Mistake> {};
 
-TEST_P(WebMistake, IsToldAtItsPlace) {
-  const auto& mistake = GetParam();
-  const auto result = compiled(mistake.body);
-  EXPECT_EQ(result.program, nullptr);
-  ASSERT_FALSE(result.diagnostics.empty());
-  const auto& found = result.diagnostics.front();
-  EXPECT_EQ(found.code, mistake.code) << found.format();
-  EXPECT_EQ(found.at, mistake.at) << found.format();
-  EXPECT_NE(found.message.find(mistake.says), std::string::npos) << found.format();
-}
+TEST_P(WebMistake, IsToldAtItsPlace) { expect_told(GetParam()); }
 
 // Statement 7 of the policy reference: a rule over what its request does not show is refused when it is read.
 INSTANTIATE_TEST_SUITE_P(
