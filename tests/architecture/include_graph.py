@@ -48,6 +48,8 @@ def faults(root):
             if file.suffix not in (".h", ".cc"):
                 continue
             unit = unit_of(path)
+            # So this source is the test that its header compiles alone.
+            own = path.removesuffix(".cc") + ".h" if file.suffix == ".cc" and file.with_suffix(".h").exists() else None
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
                 match = INCLUDE.match(line)
                 if not match:
@@ -55,6 +57,10 @@ def faults(root):
                 seen += 1
                 kind, target = match.groups()
                 where = f"{path}:{number}"
+                if own:
+                    if target != own:
+                        found.append((where, f"{own} is included first"))
+                    own = None
                 ours = target.split("/")[0] in ROOMS and "/" in target
                 if ours and kind == "<":
                     found.append((where, f"<{target}> is ours and belongs in quotes"))
@@ -78,12 +84,16 @@ def self_test():
         "vmware/a.cc": ['#include "gateway/app.h"', '#include "vmware/standin/qmp.h"', '#include "local.h"'],
         "vmware/standin/a.cc": ['#include "vmware/machines.h"', '#include "vmware/vmx.h"'],
         "gateway/string_utils.cc": ["#include <policy/json.h>", "#include <boost/asio.hpp>"],
+        "policy/b.h": [],
+        "policy/b.cc": ["#include <string>", '#include "policy/b.h"'],
+        "policy/c.h": [],
+        "policy/c.cc": ['#include "policy/c.h"', "#include <string>"],
         "gateway/a.h": ["#include <boost/asio/awaitable.hpp>", "#include <boost/asio.hpp>"],
     }
     expected = {
         "policy/a.h:1", "policy/a.h:2", "enforcers/a.cc:1", "audit/a.cc:1", "vmware/a.cc:1", "vmware/a.cc:2",
         "vmware/a.cc:3", "vmware/standin/a.cc:1", "gateway/string_utils.cc", "gateway/string_utils.cc:1",
-        "gateway/a.h:2",
+        "gateway/a.h:2", "policy/b.cc:1",
     }
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
