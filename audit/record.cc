@@ -103,6 +103,7 @@ void decision(const policy::Decision& d, CleanWriter& writer, std::string& out) 
     member("hint", out);
     writer.value(policy::Json(d.hint), kSentence);
   }
+  list_member("inject", d.injections, out, [&](const policy::Injection& one) { name(one.secret.id, out); });
   list_member("labels", d.labels, out, [&](const auto& label) { name(label.first, out); });
   member("pol", out);
   policy::canonical_string("sha256:" + d.policy.hex(), out);

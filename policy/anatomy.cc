@@ -1,4 +1,5 @@
 #include "policy/anatomy.h"
+#include "policy/compile_secrets.h"
 #include "policy/compile_waivers.h"
 #include "policy/self_check.h"
 
@@ -67,6 +68,7 @@ class Dissection {
 
   void fill(Anatomy::Part& part) {
     for (const auto* file : part.files) compile_names(file->root, into(*file), part.scope);
+    for (const auto* file : part.files) compile_secrets(file->root, into(*file), part.scope);
     Places places;
     for (const auto* file : part.files) {
       auto parsed = compile_sections(file->root, part.scope, settings_, places, into(*file));

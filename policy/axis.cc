@@ -46,7 +46,7 @@ struct Meets {
     };
     if (!is->values.empty()) return std::any_of(is->values.begin(), is->values.end(), equal);
     const auto* number = std::get_if<std::int64_t>(&value);
-    return number != nullptr && takes(NumberIs{Fact{}, is->min, is->max}, *number);
+    return number != nullptr && is->range.has(*number);
   }
 };
 
@@ -71,9 +71,11 @@ struct Trials {
     if (choices.empty()) return words(is->words);
     for (const auto choice : choices) values.emplace_back(std::string(choice));
   }
-  void operator()(const NumberIs* is) const { range(is->min, is->max); }
+  void operator()(const NumberIs* is) const {
+    for (const auto& one : is->ranges) range(one.min, one.max);
+  }
   void operator()(const SettingIs* is) const {
-    if (is->values.empty()) range(is->min, is->max);
+    if (is->values.empty()) range(is->range.min, is->range.max);
     for (const auto& one : is->values) {
       if (std::holds_alternative<bool>(one)) {
         values.emplace_back(false);

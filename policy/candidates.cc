@@ -64,7 +64,7 @@ class Collector {
   void operator()(const AllOf& all) { each(all.parts); }
   void operator()(const AnyOf& any) { each(any.parts); }
   void operator()(const NotThis& negation) { each(negation.part); }
-  void operator()(const SubjectIs& is) { add("as", stated_value("as", is.name)); }
+  void operator()(const SubjectIs& is) { add("as", stated_value("as", is.subject->name)); }
   void operator()(const SettingIs& is) {
     for (const auto& value : is.values) {
       if (const auto* flag = std::get_if<bool>(&value)) {
@@ -78,7 +78,7 @@ class Collector {
         add(is.fact, stated_value(is.fact, "other"));
       }
     }
-    for (const auto bound : {is.min, is.max}) {
+    for (const auto bound : {is.range.min, is.range.max}) {
       if (bound) around(*bound, [&](std::int64_t n) { add(is.fact, bare(std::to_string(n))); });
     }
   }
@@ -96,15 +96,10 @@ class Collector {
     text(info, "other");
   }
   void operator()(const NumberIs& is) {
-    const auto& info = info_of(is.fact);
-    for (const auto bound : {is.min, is.max}) {
-      if (!bound) continue;
-      around(*bound, [&](std::int64_t n) {
-        const auto spelt = info.kind == FactKind::size       ? spell_size(static_cast<std::uint64_t>(n))
-                           : info.kind == FactKind::duration ? spell_duration(std::chrono::seconds(n))
-                                                             : std::to_string(n);
-        add(std::string(info.name), bare(spelt));
-      });
+    for (const auto& range : is.ranges) {
+      for (const auto bound : {range.min, range.max}) {
+        if (bound) number(info_of(is.fact), *bound);
+      }
     }
   }
   void operator()(const TextMatches& texts) { text(info_of(texts.fact), "other"); }
@@ -159,6 +154,14 @@ class Collector {
   void each(const std::vector<Condition>& parts) {
     for (const auto& part : parts) take(part);
   }
+  void number(const FactInfo& info, std::int64_t bound) {
+    around(bound, [&](std::int64_t n) {
+      const auto spelt = info.kind == FactKind::size       ? spell_size(static_cast<std::uint64_t>(n))
+                         : info.kind == FactKind::duration ? spell_duration(std::chrono::seconds(n))
+                                                           : std::to_string(n);
+      add(std::string(info.name), bare(spelt));
+    });
+  }
   template <class Add>
   static void around(std::int64_t bound, Add add_one) {
     for (const auto n : {bound - 1, bound, bound + 1}) {
@@ -187,8 +190,8 @@ Pools pools_for(const ActionWord& action, const std::vector<const Anatomy*>& pol
         collect.add("at", stated_value("at", spell_date(waiver.terms.until)));
       }
       // What is lowered is shown best by what lies above.
-      if (rule.clamp.timeout) collect(NumberIs{Fact::timeout, rule.clamp.timeout->count(), {}});
-      if (rule.clamp.by) collect(NumberIs{Fact::by, rule.clamp.by->count(), {}});
+      if (rule.clamp.timeout) collect(NumberIs{Fact::timeout, {{rule.clamp.timeout->count(), {}}}});
+      if (rule.clamp.by) collect(NumberIs{Fact::by, {{rule.clamp.by->count(), {}}}});
     }
   }
   // What a caller has to say is said, or the answer would be that it is not known.

@@ -243,7 +243,7 @@ class Checks {
 
   bool is_overruled(const Rule& rule) {
     if (rule.effect == Effect::deny) return false;
-    const bool lowers = rule.clamp.timeout || rule.clamp.by || !rule.labels.empty();
+    const bool lowers = rule.clamp.timeout || rule.clamp.by || !rule.labels.empty() || !rule.injects.empty();
     Rules by;
     std::string example;
     const auto counts = [&](const Rule& other) {
@@ -281,7 +281,7 @@ class Checks {
     };
     return told(rule.why, other.why) && told(rule.hint, other.hint) && rule.ask_who == other.ask_who &&
            rule.ask_within == other.ask_within && rule.clamp.timeout == other.clamp.timeout &&
-           rule.clamp.by == other.clamp.by && rule.labels == other.labels;
+           rule.clamp.by == other.clamp.by && rule.labels == other.labels && rule.injects == other.injects;
   }
 
   // Whether some tier above is silent on all that the rule allows.

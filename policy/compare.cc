@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -16,7 +17,7 @@ using Key = std::tuple<Tier, std::string, std::string>;
 struct Section {
   std::string_view name, kind;
 };
-constexpr std::array<Section, 8> kSections{{
+constexpr std::array<Section, 9> kSections{{
     {"actions", "rule"},
     {"input", "rule"},
     {"web", "rule"},
@@ -25,6 +26,7 @@ constexpr std::array<Section, 8> kSections{{
     {"sets", "set"},
     {"subjects", "subject"},
     {"waivers", "waiver"},
+    {"secrets", "secret"},
 }};
 
 std::string as_written(const yaml::Node& node) {
@@ -69,6 +71,20 @@ bool limit_widens(const Limit* was, const Limit* is) {
   return is->max > was->max || is->window < was->window;
 }
 
+std::set<std::string> injected_by(const Anatomy& anatomy, const Key& key) {
+  std::set<std::string> names;
+  const auto* rule = anatomy.rule({std::get<2>(key), std::string(spelling(std::get<0>(key))), ""});
+  if (rule == nullptr) return names;
+  for (const auto& secret : rule->parsed.rule.injects) names.insert(secret->gives.secret.id);
+  return names;
+}
+
+// Secrets that it did not send before: no call that is tried shows them.
+bool injects_more(const Anatomy& before, const Anatomy& after, const Key& key) {
+  const auto was = injected_by(before, key), is = injected_by(after, key);
+  return !std::includes(was.begin(), was.end(), is.begin(), is.end());
+}
+
 // Whom a rule asks, empty where it asks nobody.
 std::string asked_by(const Anatomy& anatomy, const Key& key) {
   const auto* rule = anatomy.rule({std::get<2>(key), std::string(spelling(std::get<0>(key))), ""});
@@ -99,7 +115,9 @@ std::vector<Change> changes(const Anatomy& before, const Anatomy& after) {
     if (was != old.end()) change.was = was->second;
     if (is != fresh.end()) change.is = is->second;
     if (change.kind == "limit") change.widens = limit_widens(limit_of(before, key), limit_of(after, key));
-    if (change.kind == "waiver") change.widens = change.how != Change::How::removed;
+    if (change.kind == "waiver" || change.kind == "secret")
+      change.widens = change.how != Change::How::removed;
+    if (change.kind == "rule" && !change.widens) change.widens = injects_more(before, after, key);
     change.widens = change.widens || people_widen(change, before, after, key);
     if (change.was != change.is) found.emplace(key, std::move(change));
   };

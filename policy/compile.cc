@@ -11,6 +11,7 @@
 
 #include "policy/builtin.h"
 #include "policy/compile_rules.h"
+#include "policy/compile_secrets.h"
 #include "policy/compile_waivers.h"
 #include "policy/loose_ends.h"
 #include "policy/self_check.h"
@@ -21,9 +22,9 @@ namespace {
 
 constexpr std::string_view kLanguage = "policy/v1";
 constexpr std::array<std::string_view, 5> kTierNames{"builtin", "org", "user", "project", "session"};
-constexpr std::array<std::string_view, 14> kSections{"sallyport", "tier",     "name",    "serial", "default",
-                                                     "sets",      "subjects", "actions", "input",  "web",
-                                                     "vmrun",     "limits",   "tests",   "waivers"};
+constexpr std::array<std::string_view, 15> kSections{
+    "sallyport", "tier", "name",  "serial", "default", "sets",    "subjects", "actions",
+    "input",     "web",  "vmrun", "limits", "tests",   "waivers", "secrets"};
 
 // One file that could be read, and what its header says.
 struct File {
@@ -174,6 +175,7 @@ class Compilation {
   void names(TierFiles& tier) {
     if (!tier.named) tier.scope.name = spelling(tier.scope.tier);
     for (const auto* file : tier.files) compile_names(file->root, into(*file), tier.scope);
+    for (const auto* file : tier.files) compile_secrets(file->root, into(*file), tier.scope);
     set_.tiers.push_back({tier.scope.tier, tier.scope.name, tier.scope.inherit});
     for (const auto& [name, subject] : tier.scope.subjects) {
       set_.people.emplace(people_named(tier.scope.tier, name), subject);

@@ -99,9 +99,8 @@ class Compiler {
   }
 
   std::optional<Condition> setting(const yaml::Entry& entry) const {
-    const auto name = entry.key.substr(std::string_view("settings.").size());
-    SettingIs is{name, entry.key, {}, {}, {}};
-    const auto& sample = known_settings().find(name)->second;
+    SettingIs is{entry.key, {}, {}};
+    const auto& sample = known_settings().find(is.name())->second;
     const auto what = quoted(entry.key);
     if (std::holds_alternative<bool>(sample)) {
       const auto value = read_boolean(entry.value, what, into_);
@@ -118,10 +117,13 @@ class Compiler {
     } else if (entry.value.kind == Kind::map) {
       static constexpr std::array<std::string_view, 2> kRange{"min", "max"};
       const Mapping mapping(entry.value, what, kRange, into_);
-      is.min = mapping.integer("min", 0, kMax);
-      is.max = mapping.integer("max", 0, kMax);
-      if (!is.min && !is.max) {
+      is.range = {mapping.integer("min", 0, kMax), mapping.integer("max", 0, kMax)};
+      if (!is.range.min && !is.range.max) {
         error("P0126", entry.value.at, what + " takes a number, or `min` and `max`");
+        return std::nullopt;
+      }
+      if (is.range.is_empty()) {
+        error("P0127", entry.value.at, what + " has a `min` above its `max` and would match nothing");
         return std::nullopt;
       }
     } else {

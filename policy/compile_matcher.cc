@@ -228,13 +228,13 @@ class FactCompiler {
       error("P0121", node.at, quoted(info.name) + " is empty and would match nothing");
       return std::nullopt;
     }
-    AnyOf any;
+    NumberIs is{info.fact, {}};
     for (const auto& item : node.items) {
       const auto value = amount(info, item);
       if (!value) return std::nullopt;
-      any.parts.push_back(Condition{NumberIs{info.fact, value, value}});
+      is.ranges.push_back(Range::of(*value));
     }
-    return Condition{std::move(any)};
+    return Condition{std::move(is)};
   }
 
   std::optional<Condition> number(const FactInfo& info, const yaml::Node& node, const Ground& ground) const {
@@ -242,7 +242,7 @@ class FactCompiler {
     if (node.kind == Kind::list) return number_list(info, node);
     if (node.kind != Kind::map) {
       const auto value = amount(info, node);
-      return value ? std::optional(Condition{NumberIs{info.fact, value, value}}) : std::nullopt;
+      return value ? std::optional(Condition{NumberIs{info.fact, {Range::of(*value)}}}) : std::nullopt;
     }
     const Mapping mapping(node, quoted(info.name) + " of " + what_name(), kNumberKeys, into_);
     if (const auto* entry = mapping.find("not"); entry != nullptr && node.entries.size() == 1) {
@@ -256,16 +256,16 @@ class FactCompiler {
       error("P0126", node.at, quoted(info.name) + " takes a value, or `min` and `max`, or `not`");
       return std::nullopt;
     }
-    NumberIs is{info.fact, std::nullopt, std::nullopt};
+    Range range;
     bool good = true;
-    if (min != nullptr) good = (is.min = amount(info, min->value)).has_value() && good;
-    if (max != nullptr) good = (is.max = amount(info, max->value)).has_value() && good;
+    if (min != nullptr) good = (range.min = amount(info, min->value)).has_value() && good;
+    if (max != nullptr) good = (range.max = amount(info, max->value)).has_value() && good;
     if (!good) return std::nullopt;
-    if (is.min && is.max && *is.min > *is.max) {
+    if (range.is_empty()) {
       error("P0127", node.at, quoted(info.name) + " has a `min` above its `max` and would match nothing");
       return std::nullopt;
     }
-    return Condition{is};
+    return Condition{NumberIs{info.fact, {range}}};
   }
 
   std::optional<Condition> paths(const FactInfo& info, const yaml::Node& node, const Ground& ground) const {

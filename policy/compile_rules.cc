@@ -7,6 +7,7 @@
 
 #include "policy/builtin.h"
 #include "policy/compile_condition.h"
+#include "policy/compile_secrets.h"
 #include "policy/compile_web.h"
 #include "policy/units.h"
 #include "policy/wording.h"
@@ -17,14 +18,12 @@ namespace {
 using Kind = yaml::Node::Kind;
 
 constexpr std::array<std::string_view, 3> kEffects{"allow", "ask", "deny"};
-constexpr std::array<std::string_view, 9> kRuleKeys{"clamp", "unless", "why",    "hint", "examples",
-                                                    "who",   "within", "shadow", "label"};
+constexpr std::array<std::string_view, 10> kRuleKeys{"clamp", "unless", "why",    "hint",  "examples",
+                                                     "who",   "within", "shadow", "label", "inject"};
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 
 bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& into) {
-  if (section.kind == Kind::map) return true;
-  into.error("S0101", section.at, quoted(name) + " must be a map of rules, each under its id");
-  return false;
+  return is_section(section, name, "rules, each under its id", into);
 }
 
 bool claim_rule(const yaml::Entry& entry, Places& places, const ReadInto& into) {
@@ -186,6 +185,8 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Section& 
   }
   if (const auto* label = mapping.find("label"))
     rule.labels = compile_labels(*label, rule, scope, what, into);
+  if (const auto* inject = mapping.find("inject"))
+    rule.injects = compile_injections(*inject, rule, web, what, scope, into);
   return parsed;
 }
 

@@ -33,7 +33,8 @@ std::optional<std::vector<std::string>> filled(const Mapping& mapping, std::stri
 }
 
 // A token without its issuer could be anybody's.
-void compile_token(const yaml::Node& node, const std::string& of, const ReadInto& into, SubjectIs& subject) {
+void compile_token(const yaml::Node& node, const std::string& of, const ReadInto& into,
+                   NamedSubject& subject) {
   static constexpr std::array<std::string_view, 3> kKeys{"issuer", "subject", "audience"};
   const Mapping mapping(node, "`token` of " + of, kKeys, into);
   if (node.kind != yaml::Node::Kind::map) return;
@@ -43,11 +44,11 @@ void compile_token(const yaml::Node& node, const std::string& of, const ReadInto
   subject.audiences = filled(mapping, "audience").value_or(std::vector<std::string>{});
 }
 
-SubjectIs compile_subject(const std::string& name, const yaml::Node& node, const ReadInto& into) {
+NamedSubject compile_subject(const std::string& name, const yaml::Node& node, const ReadInto& into) {
   static constexpr std::array<std::string_view, 5> kKeys{"transport", "os_user", "uid", "token", "client"};
   static constexpr std::array<std::string_view, 3> kTransports{"stdio", "http", "cli"};
   const Mapping mapping(node, "subject `" + name + "`", kKeys, into);
-  SubjectIs subject;
+  NamedSubject subject;
   subject.name = name;
   if (node.kind == yaml::Node::Kind::map && node.entries.empty()) {
     into.error("P0121", node.at, "subject `" + name + "` says nothing of who it is");
@@ -80,13 +81,7 @@ SubjectIs compile_subject(const std::string& name, const yaml::Node& node, const
   return subject;
 }
 
-bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& into) {
-  if (section.kind == yaml::Node::Kind::map) return true;
-  into.error("S0101", section.at, "`" + std::string(name) + "` must be a map of names");
-  return false;
-}
-
-bool only_self_declared(const SubjectIs& subject) {
+bool only_self_declared(const NamedSubject& subject) {
   return !subject.clients.empty() && subject.os_users.empty() && subject.uids.empty() &&
          subject.issuers.empty();
 }
@@ -94,7 +89,7 @@ bool only_self_declared(const SubjectIs& subject) {
 constexpr std::array<std::string_view, 5> kSetKinds{"paths", "words", "hosts", "cidrs", "re2"};
 
 void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope) {
-  if (!is_map(section, "sets", into)) return;
+  if (!is_section(section, "sets", "names", into)) return;
   for (const auto& entry : section.entries) {
     const Mapping mapping(entry.value, "set `" + entry.key + "`", kSetKinds, into);
     const auto kinds = std::count_if(kSetKinds.begin(), kSetKinds.end(),
@@ -129,7 +124,7 @@ void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope)
 }
 
 void compile_subjects(const yaml::Node& section, const ReadInto& into, Scope& scope) {
-  if (!is_map(section, "subjects", into)) return;
+  if (!is_section(section, "subjects", "names", into)) return;
   for (const auto& entry : section.entries) {
     auto subject = compile_subject(entry.key, entry.value, into);
     const auto known = scope.subject_places.find(entry.key);
@@ -138,7 +133,7 @@ void compile_subjects(const yaml::Node& section, const ReadInto& into, Scope& sc
       continue;
     }
     scope.subject_places.emplace(entry.key, place(into.file, entry.at));
-    scope.subjects.emplace(entry.key, std::move(subject));
+    scope.subjects.emplace(entry.key, SubjectIs{std::make_shared<const NamedSubject>(std::move(subject))});
   }
 }
 
@@ -227,7 +222,7 @@ std::string compile_people(const yaml::Entry* entry, const Scope& scope, const R
     } else {
       into.error("P0112", entry->value.at, message + near);
     }
-  } else if (only_self_declared(found->second)) {
+  } else if (only_self_declared(*found->second.subject)) {
     into.error("P0125", entry->value.at,
                "subject `" + *name +
                    "` rests on the name a client gives itself, which cannot approve anything; add `os_user`, "
@@ -254,7 +249,7 @@ std::optional<Condition> compile_subjects_named(const yaml::Node& node, const Sc
     }
     note_subject(scope, name);
     const auto& subject = found->second;
-    if (rule == SelfDeclared::refused && only_self_declared(subject)) {
+    if (rule == SelfDeclared::refused && only_self_declared(*subject.subject)) {
       into.error("P0125", node.at,
                  "subject `" + name +
                      "` rests on the name a client gives itself, which cannot allow anything; add `os_user`, "

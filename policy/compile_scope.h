@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include "policy/compile.h"
 #include "policy/condition.h"
 #include "policy/mapping.h"
+#include "policy/secret.h"
 
 // The names that the files of one tier share.
 namespace policy {
@@ -26,7 +28,7 @@ std::string_view spelling(NamedSet::Kind);
 
 // The names that something asks for.
 struct NamesUsed {
-  std::set<std::string, std::less<>> sets, subjects, labels_put;
+  std::set<std::string, std::less<>> sets, subjects, secrets, labels_put;
   std::map<std::string, std::pair<std::string, Position>, std::less<>> labels_asked;  // file and place of one
 };
 
@@ -37,6 +39,7 @@ struct Scope {
   std::map<std::string, NamedSet, std::less<>> sets;
   std::map<std::string, SubjectIs, std::less<>> subjects;
   std::map<std::string, std::string, std::less<>> subject_places;
+  std::map<std::string, std::shared_ptr<const Secret>, std::less<>> secrets;
   // Gets each name that is looked up; null where nobody wants to know.
   NamesUsed* used = nullptr;
   // What is left for regular expressions, of all tiers together; null where what is read becomes no program.

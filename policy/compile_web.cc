@@ -117,8 +117,7 @@ void complete_web_rule(const yaml::Entry& effect, const yaml::Node& written, con
     into.error("P0162", effect.at, what + " lets every host through; say `hosts: any` if that is meant");
   }
   if (!asks(rule, {Fact::port})) {
-    also(rule.when, Condition{AnyOf{{Condition{NumberIs{Fact::port, 80, 80}},
-                                     Condition{NumberIs{Fact::port, 443, 443}}}}});
+    also(rule.when, Condition{NumberIs{Fact::port, {Range::of(80), Range::of(443)}}});
   }
   const auto* tls = written.find("tls");
   const bool plain = lets(rule.when, Fact::scheme, "http") && lets(rule.when, Fact::tls, kNone);

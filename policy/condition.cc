@@ -15,7 +15,7 @@ bool like_one(const std::vector<std::string>& patterns, std::string_view text) {
                      [&](const std::string& pattern) { return text_matches(pattern, text); });
 }
 
-bool token_is(const SubjectIs& is, const Token& token) {
+bool token_is(const NamedSubject& is, const Token& token) {
   const auto& audience = token.audience;
   return (is.issuers.empty() || holds(is.issuers, token.issuer)) &&
          (is.token_subjects.empty() || like_one(is.token_subjects, token.subject)) &&
@@ -50,7 +50,8 @@ struct Evaluator {
   Tri operator()(const NotThis& negation) const {
     return opposite(evaluate(negation.part.front(), question, opposite(later), gaps));
   }
-  Tri operator()(const SubjectIs& is) const {
+  Tri operator()(const SubjectIs& named) const {
+    const auto& is = *named.subject;
     const auto& who = question.request.who;
     Tri answer = tri(is.transports.empty() || holds(is.transports, who.transport));
     const auto also = [&](bool asked, bool known, auto matches, std::string_view name) {
@@ -72,7 +73,7 @@ struct Evaluator {
     return answer;
   }
   Tri operator()(const SettingIs& is) const {
-    const auto at = question.settings.find(is.name);
+    const auto at = question.settings.find(is.name());
     const bool known = at != question.settings.end() &&
                        (is.values.empty() ? std::holds_alternative<std::int64_t>(at->second)
                                           : at->second.index() == is.values.front().index());
@@ -81,8 +82,7 @@ struct Evaluator {
       return Tri::unknown;
     }
     if (!is.values.empty()) return tri(holds(is.values, at->second));
-    const auto number = std::get<std::int64_t>(at->second);
-    return tri((!is.min || number >= *is.min) && (!is.max || number <= *is.max));
+    return tri(is.range.has(std::get<std::int64_t>(at->second)));
   }
   Tri operator()(const WordIs& is) const {
     return ask<std::string_view>(is.fact, [&](std::string_view word) { return takes(is, word); });
@@ -164,7 +164,8 @@ bool takes(const WordIs& is, std::string_view word) { return holds(is.words, wor
 bool takes(const TextLike& like, std::string_view text) { return like_one(like.patterns, text); }
 
 bool takes(const NumberIs& is, std::int64_t number) {
-  return (!is.min || number >= *is.min) && (!is.max || number <= *is.max);
+  return std::any_of(is.ranges.begin(), is.ranges.end(),
+                     [&](const Range& range) { return range.has(number); });
 }
 
 bool takes(const PathLike& like, std::span<const std::string> names) {

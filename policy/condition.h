@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,7 +28,7 @@ struct NotThis {
   std::vector<Condition> part;  // exactly one
 };
 // Each list that is not empty must hold the subject's value; a value that is not known is unknown.
-struct SubjectIs {
+struct NamedSubject {
   std::string name;  // as the policy calls these subjects
   std::vector<Transport> transports;
   std::vector<std::string> os_users;
@@ -36,11 +37,24 @@ struct SubjectIs {
   // Of a checked token: exact, but `subject` and `audience` are patterns of text.
   std::vector<std::string> issuers = {}, token_subjects = {}, audiences = {};
 };
+// One description serves all rules that name it.
+struct SubjectIs {
+  std::shared_ptr<const NamedSubject> subject;
+};
+// Both ends belong to it.
+struct Range {
+  std::optional<std::int64_t> min = {}, max = {};
+
+  static Range of(std::int64_t one) { return {one, one}; }
+  bool is_empty() const { return min && max && *min > *max; }
+  bool has(std::int64_t number) const { return (!min || number >= *min) && (!max || number <= *max); }
+};
 struct SettingIs {
-  std::string name;                      // `web`
-  std::string fact;                      // `settings.web`
-  std::vector<FactValue> values;         // any of them, when there are some
-  std::optional<std::int64_t> min, max;  // else a range
+  std::string fact;               // `settings.web`
+  std::vector<FactValue> values;  // any of them, when there are some
+  Range range = {};               // else a number in it
+
+  std::string_view name() const { return std::string_view(fact).substr(fact.find('.') + 1); }
 };
 struct WordIs {
   Fact fact;
@@ -52,7 +66,7 @@ struct TextLike {
 };
 struct NumberIs {
   Fact fact;
-  std::optional<std::int64_t> min, max;
+  std::vector<Range> ranges;  // any of them
 };
 // Also hosts, whose labels stand like a path with the top level first: `*.example.org` is `org/example/**`.
 struct PathLike {

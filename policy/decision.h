@@ -41,6 +41,17 @@ struct ShadowVerdict {
   RuleRef rule;
 };
 
+// A secret that a web request gets on its way out: its name, never its value.
+struct Injection {
+  // `Bearer <value>`, `Basic <value in base64>`, or the value as it is.
+  enum class As { bearer, basic, plain };
+  RuleRef secret;
+  std::string header;  // the field that carries it, in place of what the sandbox sent there
+  As as = As::bearer;
+  bool operator==(const Injection&) const = default;
+};
+std::string_view spelling(Injection::As);
+
 // What is recorded about a decision.
 struct Decision {
   Request request;
@@ -59,6 +70,7 @@ struct Decision {
   std::vector<ShadowRuling> shadow = {};  // these two counted for nothing
   std::optional<ShadowVerdict> shadow_policy = {};
   Labels labels = {};  // that the sandbox got with it and did not have
+  std::vector<Injection> injections = {};
 };
 
 // How a decided action ended. `code` is `ok`, `abandoned`, `timeout`, `cancelled`, `running`, or an error

@@ -342,7 +342,10 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
   Judgement judgement = judge(judged->request, caller.approval, judged->proofs);
   judged->rule = judgement.rule;
   if (judgement.code == kApproved) judged->people = judgement.ask_who;
-  if (judgement.effect == Effect::allow) judged->labels = judgement.labels;
+  if (judgement.effect == Effect::allow) {
+    judged->labels = judgement.labels;
+    judged->injections = judgement.injections;
+  }
 
   Decision decision{judged->request, judgement.effect,  judgement.code,    judgement.rule, judgement.reason,
                     judgement.hint,  judgement.matched, judgement.unknown, judged->policy, 0};
@@ -354,7 +357,8 @@ Pending<A> Engine::Door::decide(const Caller& caller, A what) {
   decision.waivers = std::move(judgement.waivers);
   decision.shadow = std::move(judgement.shadow);
   decision.shadow_policy = std::move(judgement.shadow_policy);
-  if (judgement.effect == Effect::allow) decision.labels = judgement.labels;
+  decision.labels = judged->labels;
+  decision.injections = judged->injections;
   Shown shown;  // empty unless a person is asked
   if (judgement.effect == Effect::ask) shown = shown_of(decision.request.what);
   const auto durability =

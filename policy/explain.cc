@@ -72,7 +72,6 @@ std::string said_of(std::string_view name, const Question& question) {
   return info == nullptr ? std::string() : std::visit(Shown{info->kind}, value_of(info->fact, question));
 }
 
-// What the rule asks under that name, as it is written.
 // The entry that names the methods of a rule of `web:`.
 const yaml::Entry* effect_of(const yaml::Entry& rule, std::string_view name) {
   if (name != info_of(Fact::method).name) return nullptr;
@@ -91,6 +90,7 @@ std::string usual_of(const yaml::Entry& rule, std::string_view name) {
   return name == info_of(Fact::tls).name ? (any ? "[none, passthrough]" : "none") : "";
 }
 
+// What the rule asks under that name, as it is written.
 std::string asked_under(const yaml::Entry* rule, std::string_view name) {
   if (rule == nullptr) return {};
   const auto dot = name.find('.');

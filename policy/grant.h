@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "policy/decision.h"
 #include "policy/enforcer.h"
@@ -23,6 +24,7 @@ struct Judged {
   Receipt receipt;  // of the decision's record
   Proofs proofs;
   Labels labels;  // what a sandbox that this makes begins with
+  std::vector<Injection> injections = {};
 };
 
 // Writes the one outcome of a decision. Made by the engine only.
@@ -55,6 +57,8 @@ class [[nodiscard]] Grant final {
   const Receipt& receipt() const { return judged().receipt; }
   const RuleRef& rule() const { return judged().rule; }
   const Labels& labels() const { return judged().labels; }
+  // What the operator keeps for the site and the request gets, in no other request than this.
+  const std::vector<Injection>& injections() const { return judged().injections; }
   // For the actions that this one causes.
   Caller cause() const {
     Caller caller{judged().request.who, judged().request.id};

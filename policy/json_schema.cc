@@ -185,6 +185,7 @@ Json rule(const Json& named) {
   const auto examples = list_of(any_of({text(), definition("statement")}));
   keys.emplace("clamp", closed({{"timeout", duration()}, {"by", duration()}}));
   keys.emplace("label", one_or_more(text()));
+  keys.emplace("inject", one_or_more(text()));
   keys.emplace("unless", definition("conditions"));
   keys.emplace("why", text());
   keys.emplace("hint", text());
@@ -251,14 +252,15 @@ Members statements() {
 Json test() {
   auto keys = statements();
   const std::array<std::string_view, 3> effects{"allow", "ask", "deny"};
+  const auto names = any_of({text(), object({{"type", "array"}, {"items", text()}})});
   keys.emplace("title", text());
-  keys.emplace("expect",
-               any_of({pattern("^(allow|ask|deny)( .+)?$"),
-                       closed({{"effect", one_of(effects)},
-                               {"rule", text()},
-                               {"code", text()},
-                               {"unknown", any_of({text(), object({{"type", "array"}, {"items", text()}})})}},
-                              {"effect"})}));
+  keys.emplace("expect", any_of({pattern("^(allow|ask|deny)( .+)?$"), closed({{"effect", one_of(effects)},
+                                                                              {"rule", text()},
+                                                                              {"code", text()},
+                                                                              {"unknown", names},
+                                                                              {"labels", names},
+                                                                              {"inject", names}},
+                                                                             {"effect"})}));
   return closed(std::move(keys), {"call", "expect"});
 }
 
@@ -313,6 +315,22 @@ Json subject() {
   return map;
 }
 
+Json secret() {
+  const auto hosts = one_or_more(text()), paths = one_or_more(text()), ports = one_or_more(count()),
+             methods = one_or_more(pattern("^[A-Z-]+$"));
+  return closed({{"host", hosts},
+                 {"hosts", hosts},
+                 {"port", ports},
+                 {"ports", ports},
+                 {"method", methods},
+                 {"methods", methods},
+                 {"path", paths},
+                 {"paths", paths},
+                 {"header", text()},
+                 {"as", one_of(std::array<std::string_view, 3>{"bearer", "basic", "plain"})},
+                 {"why", text()}});
+}
+
 Json refusal() {
   return closed({{"deny", one_or_more(one_of(vmrun_verb_names()))}, {"why", text()}, {"hint", text()}},
                 {"deny"});
@@ -347,6 +365,7 @@ Json policy_schema() {
                         {"vmrun", named(refusal())},
                         {"limits", named(limit())},
                         {"waivers", named(waiver())},
+                        {"secrets", named(secret())},
                         {"tests", object({{"type", "array"}, {"items", test()}})}},
                        {"sallyport", "tier", "default"});
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";

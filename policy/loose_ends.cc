@@ -63,6 +63,11 @@ void find_loose_ends(const yaml::Node& file, const TierUse& use, const ReadInto&
   find_names(file, "subjects", use.names.subjects, [&](const yaml::Entry& entry) {
     warn(into, "P0308", entry.at, "no rule and no test names the subject " + quoted(entry.key));
   });
+  find_names(file, "secrets", use.names.secrets, [&](const yaml::Entry& entry) {
+    warn(into, "P0311", entry.at,
+         "no rule injects the secret " + quoted(entry.key) +
+             "; it goes nowhere until one says `inject: " + entry.key + "`");
+  });
   find_misspelt_labels(use.names, into);
   if (use.tested) find_untested(file, use, into);
 }

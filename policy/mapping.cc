@@ -205,4 +205,10 @@ std::optional<std::size_t> Mapping::choice(std::string_view key,
   return entry == nullptr ? std::nullopt : read_choice(entry->value, choices, key_of(key, what_), into_);
 }
 
+bool is_section(const yaml::Node& section, std::string_view name, std::string_view of, const ReadInto& into) {
+  if (section.kind == yaml::Node::Kind::map) return true;
+  into.error("S0101", section.at, quoted(name) + " must be a map of " + std::string(of));
+  return false;
+}
+
 }  // namespace policy

@@ -55,6 +55,10 @@ class Mapping final {
   ReadInto into_;
 };
 
+// Whether a section is the map of named things that it has to be; reports it otherwise. `of`: `rules, each
+// under its id`.
+bool is_section(const yaml::Node& section, std::string_view name, std::string_view of, const ReadInto&);
+
 // The same for single values, with `what` naming the value in messages (`key `max``).
 std::optional<std::string> read_text(const yaml::Node&, std::string_view what, const ReadInto&);
 std::optional<bool> read_boolean(const yaml::Node&, std::string_view what, const ReadInto&);

@@ -37,6 +37,7 @@ struct Judgement {
   std::vector<ShadowRuling> shadow;            // shadow rules that spoke; they change nothing above
   std::optional<ShadowVerdict> shadow_policy;  // ShadowWatch's, never a program's
   Labels labels;                               // that the sandbox gets before anything is done
+  std::vector<Injection> injections;           // one for a header field at most
 };
 
 // A compiled policy: immutable and pure. The same question gets the same answer; it reads no clock, no

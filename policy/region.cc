@@ -47,7 +47,8 @@ class Unfolding {
     return holds ? sum(any.parts, holds) : product(any.parts, holds);
   }
   Boxes unfold(const NotThis& negation, bool holds) { return of(negation.part.front(), !holds); }
-  Boxes unfold(const SubjectIs& is, bool holds) {
+  Boxes unfold(const SubjectIs& named, bool holds) {
+    const auto& is = *named.subject;
     std::vector<Asked> asked;
     if (!is.transports.empty()) asked.push_back({{Axis::Of::transport}, holds, &is.transports});
     if (!is.os_users.empty()) asked.push_back({{Axis::Of::os_user}, holds, &is.os_users});
@@ -68,7 +69,7 @@ class Unfolding {
     return all == holds ? Boxes{Box{std::move(asked)}} : each(asked);
   }
   Boxes unfold(const SettingIs& is, bool holds) {
-    return {Box{{Asked{{Axis::Of::setting, Fact{}, is.name}, holds, &is}}}};
+    return {Box{{Asked{{Axis::Of::setting, Fact{}, is.name()}, holds, &is}}}};
   }
   Boxes unfold(const WordIs& is, bool holds) { return fact(is, holds); }
   Boxes unfold(const TextLike& like, bool holds) { return fact(like, holds); }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "policy/compile.h"
 #include "policy/condition.h"
+#include "policy/secret.h"
 #include "policy/waiver.h"
 
 namespace policy {
@@ -40,6 +42,7 @@ struct Rule {
   std::vector<Waiver> waivers;
   bool shadow = false;              // judged, and never enforced
   std::vector<std::string> labels;  // put on the sandbox when what the rule speaks on is let through
+  std::vector<std::shared_ptr<const Secret>> injects;  // of its own tier
 };
 
 // Whether the rule speaks: an unknown answer makes a deny or ask rule match, and an allow rule not. A rule
@@ -47,10 +50,10 @@ struct Rule {
 // which it would speak.
 bool matches(const Rule&, const Question&, Gaps&, const Waiver** lifted_by = nullptr);
 
-// What kept an allow rule from matching, by name. The names live as long as the rule.
 // Whether an allow rule or one that asks speaks whatever the facts turn out to be that are known later.
 bool speaks_for_certain(const Rule&, const Question&);
 
+// What kept an allow rule from matching, by name. The names live as long as the rule.
 std::vector<std::string_view> unmet(const Rule&, const Question&);
 
 }  // namespace policy

@@ -46,7 +46,8 @@ struct Requirements {
     }
     return holds;
   }
-  std::vector<Hold> operator()(const SubjectIs& is) const {
+  std::vector<Hold> operator()(const SubjectIs& named) const {
+    const auto& is = *named.subject;
     std::vector<Hold> holds;
     const auto add = [&](Handle::Of of, const auto& values, auto word) {
       if (values.empty()) return;

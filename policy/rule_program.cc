@@ -219,9 +219,13 @@ Judgement RuleProgram::judge_by_rules(const Question& question, Clamp& clamp, Sc
   const auto& speaker = *ruling.rule;
   if (speaker.effect != Effect::deny) {
     for (const auto* rule : scratch.matched) {
-      if (rule->labels.empty()) continue;
+      if (rule->labels.empty() && rule->injects.empty()) continue;
       // What will be asked again puts its labels then.
       if (rule->effect == Effect::allow && !speaks_for_certain(*rule, question)) continue;
+      for (const auto& secret : rule->injects) {
+        if (may_go(*secret, question)) add_injection(judgement.injections, *secret);
+      }
+      if (rule->labels.empty()) continue;
       const auto tier = word_of(*rule, question);
       for (const auto& label : rule->labels) add_labels(judgement.labels, {{label, tier}});
     }

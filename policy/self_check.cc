@@ -17,13 +17,14 @@ struct Expected {
   std::string effect;
   std::optional<std::string> rule;
   std::optional<std::string> code;
-  std::optional<std::vector<std::string>> unknown;
+  std::optional<std::vector<std::string>> unknown, labels, inject;
 };
 
 // `deny no-secrets`, or a map with the same and more.
 std::optional<Expected> read_expected(const yaml::Entry& entry, const ReadInto& into) {
   static constexpr std::array<std::string_view, 3> kEffects{"allow", "ask", "deny"};
-  static constexpr std::array<std::string_view, 4> kKeys{"effect", "rule", "code", "unknown"};
+  static constexpr std::array<std::string_view, 6> kKeys{"effect",  "rule",   "code",
+                                                         "unknown", "labels", "inject"};
   Expected expected;
   const auto errors = into.diagnostics->errors();
   if (entry.value.kind == Kind::map) {
@@ -34,6 +35,8 @@ std::optional<Expected> read_expected(const yaml::Entry& entry, const ReadInto& 
     expected.rule = mapping.text("rule");
     expected.code = mapping.text("code");
     expected.unknown = mapping.texts("unknown");
+    expected.labels = mapping.texts("labels");
+    expected.inject = mapping.texts("inject");
   } else {
     const auto text = read_text(entry.value, "`expect`", into);
     if (!text) return std::nullopt;
@@ -65,14 +68,24 @@ std::string difference(const Expected& expected, const Judgement& got) {
     said += " with code " + got.code;
     same = false;
   }
-  if (expected.unknown) {
-    auto names = *expected.unknown;
-    std::sort(names.begin(), names.end());
-    if (names != got.unknown) {
-      wanted += " with unknown " + joined(names);
-      same = false;
-    }
-  }
+  const auto compare = [&](const std::optional<std::vector<std::string>>& names, std::vector<std::string> has,
+                           std::string_view what, bool tell) {
+    if (!names) return;
+    auto all = *names;
+    std::sort(all.begin(), all.end());
+    std::sort(has.begin(), has.end());
+    if (all == has) return;
+    const auto spelt = [](const auto& of) { return of.empty() ? "none" : joined(of); };
+    wanted += " with " + std::string(what) + " " + spelt(all);
+    if (tell) said += " with " + std::string(what) + " " + spelt(has);
+    same = false;
+  };
+  compare(expected.unknown, got.unknown, "unknown", false);
+  std::vector<std::string> labels, secrets;
+  for (const auto& [label, tier] : got.labels) labels.push_back(label);
+  for (const auto& one : got.injections) secrets.push_back(one.secret.id);
+  compare(expected.labels, std::move(labels), "labels", true);
+  compare(expected.inject, std::move(secrets), "secrets", true);
   if (same) return {};
   if (!got.unknown.empty()) said += ", not knowing " + joined(got.unknown);
   return "expected " + quoted(wanted) + ", got " + quoted(said) +

@@ -48,7 +48,7 @@ std::string one_of(std::string pattern) {
   return pattern;
 }
 
-Subject somebody_of(const SubjectIs& is) {
+Subject somebody_of(const NamedSubject& is) {
   auto who = anybody();
   if (!is.transports.empty()) who.transport = is.transports.front();
   if (!is.os_users.empty()) who.os_user = is.os_users.front();
@@ -351,7 +351,7 @@ Subject read_subject(const yaml::Node& map, const Scope& scope, const ReadInto& 
   if (!name) return anybody();
   if (*name == "system") return system_subject();
   const auto subject = scope.subjects.find(*name);
-  if (subject != scope.subjects.end()) return somebody_of(subject->second);
+  if (subject != scope.subjects.end()) return somebody_of(*subject->second.subject);
   std::vector<std::string_view> names{"system"};
   for (const auto& [known, is] : scope.subjects) names.push_back(known);
   into.error("P0112", entry->value.at, "there is no subject " + quoted(*name) + suggestion(*name, names));

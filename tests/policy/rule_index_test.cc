@@ -36,13 +36,13 @@ std::vector<Condition> conditions(Dice& dice, int depth, std::size_t least) {
 }
 
 Condition subject(Dice& dice) {
-  SubjectIs is;
+  NamedSubject is;
   is.name = "s";
   if (dice.chance(40)) is.transports = dice.some<Transport>({Transport::stdio, Transport::cli}, 2);
   if (dice.chance(50)) is.os_users = dice.some<std::string>({"alice", "bob", "eve"}, 2);
   if (dice.chance(30)) is.uids = dice.some<std::uint32_t>({0, 9, 1000}, 2);
   if (dice.chance(20)) is.clients = dice.some<std::string>({"some-agent", "other"}, 1);
-  return {std::move(is)};
+  return {SubjectIs{std::make_shared<NamedSubject>(std::move(is))}};
 }
 
 Condition path(Dice& dice) {
@@ -53,8 +53,8 @@ Condition path(Dice& dice) {
 }
 
 Condition setting(Dice& dice) {
-  SettingIs is{"web", "settings.web", {dice.chance(50)}, {}, {}};
-  if (dice.chance(40)) is = {"max_age", "settings.max_age", {}, dice.chance(50) ? 1 : 9000, {}};
+  SettingIs is{"settings.web", {dice.chance(50)}};
+  if (dice.chance(40)) is = {"settings.max_age", {}, {dice.chance(50) ? 1 : 9000, {}}};
   return {std::move(is)};
 }
 
@@ -77,8 +77,8 @@ Condition condition(Dice& dice, int depth) {
       return {TextLike{dice.one<Fact>({Fact::command, Fact::keys, Fact::image}), dice.some(kPatterns, 2)}};
     case 8:
       return {NumberIs{dice.one<Fact>({Fact::bytes, Fact::files, Fact::timeout, Fact::by, Fact::sandbox_age}),
-                       dice.chance(50) ? std::optional<std::int64_t>(2) : std::nullopt,
-                       dice.chance(50) ? std::optional<std::int64_t>(50) : std::nullopt}};
+                       {{dice.chance(50) ? std::optional<std::int64_t>(2) : std::nullopt,
+                         dice.chance(50) ? std::optional<std::int64_t>(50) : std::nullopt}}}};
     case 9:
       if (dice.chance(50)) return setting(dice);
       return {LabelsHave{dice.some<std::string>({"p", "q"}, 2),
@@ -314,7 +314,8 @@ std::vector<std::uint32_t> found_among(std::size_t count,
   std::vector<Rule> rules(count);
   std::vector<std::uint32_t> members(count);
   std::iota(members.begin(), members.end(), 0U);
-  const SubjectIs alice{"alice", {}, {"alice"}, {}, {}};
+  const auto named = [](NamedSubject is) { return SubjectIs{std::make_shared<NamedSubject>(std::move(is))}; };
+  const auto alice = named({"alice", {}, {"alice"}, {}, {}});
   for (std::size_t i = 0; i < count; ++i) {
     rules[i].when = {AllOf{{Condition{AnyOf{{Condition{alice}}}}, differing(i)}}};
   }
@@ -348,7 +349,8 @@ TEST(PolicyIndex, FindsARuleByWhatTellsItFromTheOthers) {
   };
   EXPECT_EQ(found_among(2000, command, make), one);
   const auto user = [](std::size_t i) {
-    return Condition{SubjectIs{"s", {}, {}, {static_cast<std::uint32_t>(923 + i)}, {}}};
+    return Condition{SubjectIs{std::make_shared<NamedSubject>(
+        NamedSubject{"s", {}, {}, {static_cast<std::uint32_t>(923 + i)}, {}})}};
   };
   EXPECT_EQ(found_among(2000, user, make), one);
 }
@@ -367,7 +369,7 @@ TEST(PolicyIndex, NamesNoMissingFactOfARuleThatCouldNotSpeak) {
   rule.ref.id = "r";
   rule.effect = Effect::allow;
   rule.actions = action_word("copy_in")->actions;
-  rule.when = {AllOf{{Condition{NumberIs{Fact::bytes, {}, 1}}, like("a/**")}}};
+  rule.when = {AllOf{{Condition{NumberIs{Fact::bytes, {{{}, 1}}}}, like("a/**")}}};
   set.rules.push_back(rule);
   const RuleProgram program(std::move(set));
   Asked asked{ask(CopyIn{box(), host("b"), guest("/tmp"), survey(1, 1)})};
