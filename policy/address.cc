@@ -99,6 +99,18 @@ bool Cidr::contains(const Address& address) const {
   return address.is_v4() == first_.is_v4() && cut(address, length_) == first_;
 }
 
+Address Cidr::last() const {
+  std::array<std::uint8_t, 16> bytes{};
+  const auto first = first_.bytes();
+  for (unsigned i = 0; i < first.size(); ++i) {
+    const unsigned fixed = std::clamp(length_, 8 * i, 8 * i + 8) - 8 * i;
+    bytes[i] = static_cast<std::uint8_t>(first[i] | (0xFFU >> fixed));
+  }
+  if (!first_.is_v4()) return Address::v6(bytes);
+  return Address::v4(std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
+                     std::uint32_t{bytes[2]} << 8 | bytes[3]);
+}
+
 std::string Cidr::text() const { return first_.text() + "/" + std::to_string(length_); }
 
 }  // namespace policy

@@ -78,6 +78,7 @@ class Cidr final {
   static Cidr one(const Address& address) { return {address, address.bits()}; }
 
   const Address& first() const { return first_; }
+  Address last() const;
   unsigned length() const { return length_; }
   bool contains(const Address&) const;  // of the same family
   std::string text() const;

@@ -105,7 +105,10 @@ class Collector {
   void operator()(const TextMatches& texts) { text(info_of(texts.fact), "other"); }
   void operator()(const AddressIn& in) {
     const auto& info = info_of(in.fact);
-    for (const auto& block : in.blocks) text(info, block.first().text());
+    for (const auto& block : in.blocks) {
+      text(info, block.first().text());
+      text(info, block.last().text());
+    }
     text(info, "203.0.113.1");
   }
   void operator()(const PathLike& like) {

@@ -71,24 +71,38 @@ bool limit_widens(const Limit* was, const Limit* is) {
   return is->max > was->max || is->window < was->window;
 }
 
-std::set<std::string> injected_by(const Anatomy& anatomy, const Key& key) {
+const Rule* rule_of(const Anatomy& anatomy, const Key& key) {
+  const auto* placed = anatomy.rule({std::get<2>(key), std::string(spelling(std::get<0>(key))), ""});
+  return placed == nullptr ? nullptr : &placed->parsed.rule;
+}
+
+std::set<std::string> injected_by(const Rule* rule) {
   std::set<std::string> names;
-  const auto* rule = anatomy.rule({std::get<2>(key), std::string(spelling(std::get<0>(key))), ""});
   if (rule == nullptr) return names;
-  for (const auto& secret : rule->parsed.rule.injects) names.insert(secret->gives.secret.id);
+  for (const auto& secret : rule->injects) names.insert(secret->gives.secret.id);
   return names;
 }
 
 // Secrets that it did not send before: no call that is tried shows them.
 bool injects_more(const Anatomy& before, const Anatomy& after, const Key& key) {
-  const auto was = injected_by(before, key), is = injected_by(after, key);
+  const auto was = injected_by(rule_of(before, key)), is = injected_by(rule_of(after, key));
   return !std::includes(was.begin(), was.end(), is.begin(), is.end());
+}
+
+// A label that it no longer puts, though it still lets through what it did: later calls would have met the
+// rules that ask about it, and calls are tried one by one.
+bool labels_less(const Anatomy& before, const Anatomy& after, const Key& key) {
+  const auto *was = rule_of(before, key), *is = rule_of(after, key);
+  if (was == nullptr || is == nullptr || is->effect == Effect::deny) return false;
+  return std::any_of(was->labels.begin(), was->labels.end(), [&](const std::string& label) {
+    return std::find(is->labels.begin(), is->labels.end(), label) == is->labels.end();
+  });
 }
 
 // Whom a rule asks, empty where it asks nobody.
 std::string asked_by(const Anatomy& anatomy, const Key& key) {
-  const auto* rule = anatomy.rule({std::get<2>(key), std::string(spelling(std::get<0>(key))), ""});
-  return rule != nullptr ? rule->parsed.rule.ask_who : std::string();
+  const auto* rule = rule_of(anatomy, key);
+  return rule != nullptr ? rule->ask_who : std::string();
 }
 
 // Other people: each of them may be one who was not meant before. Calls are tried for one of each subject
@@ -117,7 +131,8 @@ std::vector<Change> changes(const Anatomy& before, const Anatomy& after) {
     if (change.kind == "limit") change.widens = limit_widens(limit_of(before, key), limit_of(after, key));
     if (change.kind == "waiver" || change.kind == "secret")
       change.widens = change.how != Change::How::removed;
-    if (change.kind == "rule" && !change.widens) change.widens = injects_more(before, after, key);
+    if (change.kind == "rule" && !change.widens)
+      change.widens = injects_more(before, after, key) || labels_less(before, after, key);
     change.widens = change.widens || people_widen(change, before, after, key);
     if (change.was != change.is) found.emplace(key, std::move(change));
   };

@@ -85,6 +85,7 @@ class Compilation {
       compiled.program = std::make_shared<const RuleProgram>(std::move(set_));
     }
     compiled.waivers = std::move(waivers_);
+    compiled.shadows = std::move(shadows_);
     compiled.diagnostics = found_.take();
     compiled.loose_ends = loose_ends_.take();
     return compiled;
@@ -185,7 +186,10 @@ class Compilation {
   void rules(TierFiles& tier) {
     for (const auto* file : tier.files) {
       auto parsed = compile_sections(file->root, tier.scope, settings_, tier.places, into(*file));
-      for (auto& rule : parsed.rules) tier.rules.emplace_back(file, std::move(rule));
+      for (auto& rule : parsed.rules) {
+        if (rule.shadow_since) shadows_.push_back(*rule.shadow_since);
+        tier.rules.emplace_back(file, std::move(rule));
+      }
       for (auto& refusal : parsed.refusals) {
         set_.vmrun.push_back(refusal.refusal);
         refusals_.push_back(std::move(refusal));
@@ -304,6 +308,7 @@ class Compilation {
   RegexBudget expressions_;
   std::vector<ParsedRefusal> refusals_;
   std::vector<WaiverTerms> waivers_;
+  std::vector<ShadowSince> shadows_;
   RuleSet set_;
 };
 
@@ -346,8 +351,9 @@ const Facts& known_settings() {
   return facts;
 }
 
-void check_waivers(Compiled& compiled, std::chrono::sys_days today) {
+void check_days(Compiled& compiled, std::chrono::sys_days today) {
   auto found = waiver_findings(compiled.waivers, today);
+  join(found, shadow_findings(compiled.shadows, today));
   if (found.empty()) return;
   const bool ended = std::any_of(found.begin(), found.end(),
                                  [](const Diagnostic& one) { return one.severity == Severity::error; });

@@ -11,6 +11,7 @@
 #include "policy/diagnostic.h"
 #include "policy/program.h"
 #include "policy/request.h"
+#include "policy/shadow.h"
 #include "policy/tier.h"
 
 namespace policy {
@@ -34,6 +35,7 @@ struct Compiled {
   std::shared_ptr<const Program> program;  // null when anything in `diagnostics` is an error
   std::vector<Serial> serials;             // of all tiers
   std::vector<WaiverTerms> waivers;        // likewise
+  std::vector<ShadowSince> shadows;        // likewise
   std::vector<Diagnostic> diagnostics;     // of all sources, sorted by file and position
   std::vector<Diagnostic> loose_ends;      // warnings for those who check a policy, not among the above
 
@@ -47,9 +49,10 @@ struct Compiled {
 // from it. Tests see only the settings they state, over the known defaults.
 Compiled compile(std::span<const Source> sources, const Facts& settings = {});
 
-// For those who check a policy on a day: waivers that have ended are errors, and leave no program. A gateway
-// does not do this: there they lift nothing any more, and everything else holds.
-void check_waivers(Compiled&, std::chrono::sys_days today);
+// For those who check a policy on a day: waivers that have ended are errors, and leave no program; rules that
+// have long been in shadow are warnings. A gateway does not do this: there waivers lift nothing any more, and
+// everything else holds.
+void check_days(Compiled&, std::chrono::sys_days today);
 
 // Every setting a policy may read, with the value it has when nobody sets it.
 const Facts& known_settings();

@@ -18,8 +18,8 @@ namespace {
 using Kind = yaml::Node::Kind;
 
 constexpr std::array<std::string_view, 3> kEffects{"allow", "ask", "deny"};
-constexpr std::array<std::string_view, 10> kRuleKeys{"clamp", "unless", "why",    "hint",  "examples",
-                                                     "who",   "within", "shadow", "label", "inject"};
+constexpr std::array<std::string_view, 11> kRuleKeys{"clamp",  "unless", "why",   "hint",   "examples", "who",
+                                                     "within", "shadow", "label", "inject", "since"};
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 
 bool is_map(const yaml::Node& section, std::string_view name, const ReadInto& into) {
@@ -166,6 +166,13 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Section& 
   }
   if (web) complete_web_rule(*effect, entry.value, what, rule, into);
   rule.shadow = mapping.boolean("shadow").value_or(false);
+  if (const auto* since = mapping.find("since")) {
+    const auto day = read_date(since->value, "`since` of " + what, into);
+    if (day) parsed.shadow_since = ShadowSince{rule.ref.id, *day, std::string(into.file), since->value.at};
+    if (!rule.shadow)
+      into.error("P0170", since->at,
+                 "`since` is the day from which a rule is in shadow; " + what + " is enforced");
+  }
   rule.why = mapping.text("why").value_or("");
   rule.hint = mapping.text("hint").value_or("");
   if (rule.effect == Effect::ask) {

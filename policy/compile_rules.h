@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct ParsedRule {
   // Of the file's tree: the rule as it is written, and its examples.
   const yaml::Entry* entry = nullptr;
   const yaml::Node* examples = nullptr;
+  std::optional<ShadowSince> shadow_since = {};
 };
 
 struct ParsedRefusal {

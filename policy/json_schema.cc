@@ -190,6 +190,7 @@ Json rule(const Json& named) {
   keys.emplace("why", text());
   keys.emplace("hint", text());
   keys.emplace("shadow", boolean());
+  keys.emplace("since", date());
   keys.emplace("who", any_of({one_of(std::array{kPeopleUser, kPeopleInClient}), text()}));
   keys.emplace("within", duration());
   keys.emplace("examples",

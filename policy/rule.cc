@@ -48,6 +48,15 @@ bool speaks_for_certain(const Rule& rule, const Question& question) {
          (!rule.unless || evaluate(*rule.unless, question, Tri::unknown, gaps) == Tri::no);
 }
 
+bool may_ask_later(const Rule& rule, const Question& question) {
+  if (rule.effect != Effect::ask) return false;
+  Gaps gaps;
+  return evaluate(rule.when, question, Tri::yes, gaps) == Tri::yes &&
+         evaluate(rule.when, question, Tri::no, gaps) == Tri::no &&
+         (!rule.unless || evaluate(*rule.unless, question, Tri::no, gaps) == Tri::no) &&
+         lifting(rule, question, gaps) == nullptr;
+}
+
 std::vector<std::string_view> unmet(const Rule& rule, const Question& question) {
   std::vector<std::string_view> names;
   const auto later = later_of(rule.effect);

@@ -58,18 +58,31 @@ void add_people(std::string_view people, std::string& all) {
   all += people;
 }
 
-// Whose word it is what a rule that speaks says: the lowest tier's where the rule would not speak without
-// labels that lower tiers set. Else they could have a higher tier say for them what they may not say
-// themselves.
-Tier word_of(const Rule& rule, const Question& question) {
+// Whether something holds of a rule without the labels that lower tiers set too. Else they could have a
+// higher tier say for them what they may not say themselves.
+template <class Holds>
+bool of_itself(const Rule& rule, const Question& question, Holds holds) {
   const auto& sandbox = question.request.sandbox;
   const auto lower = [&](const auto& label) { return label.second > rule.tier; };
-  if (!sandbox || std::none_of(sandbox->labels.begin(), sandbox->labels.end(), lower)) return rule.tier;
+  if (!sandbox || std::none_of(sandbox->labels.begin(), sandbox->labels.end(), lower)) return true;
   auto request = question.request;
   std::erase_if(request.sandbox->labels, lower);
-  Gaps gaps;
-  return matches(rule, Question{request, question.settings, question.withheld}, gaps) ? rule.tier
-                                                                                      : Tier::session;
+  return holds(Question{request, question.settings, question.withheld});
+}
+
+// Whose word it is what a rule that speaks says: the lowest tier's where it would not without their labels.
+Tier word_of(const Rule& rule, const Question& question) {
+  const bool own = of_itself(rule, question, [&](const Question& bare) {
+    Gaps gaps;
+    return matches(rule, bare, gaps);
+  });
+  return own ? rule.tier : Tier::session;
+}
+
+// Whether the first half of something goes on because the rule may ask about the second.
+bool waits(const Rule& rule, const Question& question) {
+  return may_ask_later(rule, question) &&
+         of_itself(rule, question, [&](const Question& bare) { return may_ask_later(rule, bare); });
 }
 
 // The rules that speak on a question. The first of each effect is the one named; rules come in the order of
@@ -78,7 +91,8 @@ struct Spoken {
   const Rule* deny = nullptr;
   const Rule* ask = nullptr;
   const Rule* allow = nullptr;
-  std::array<bool, kTierCount> heard{};  // tiers of which a rule spoke
+  std::array<bool, kTierCount> heard{};           // tiers of which a rule spoke
+  std::array<const Rule*, kTierCount> waiting{};  // of each tier the first that may ask about what follows
 
   void hear(const Rule& rule, const Question& question) {
     // Where it speaks for a lower tier it narrows what others of its tier let through, and lets nothing
@@ -88,19 +102,38 @@ struct Spoken {
     const Rule*& first = rule.effect == Effect::deny ? deny : rule.effect == Effect::ask ? ask : allow;
     if (first == nullptr) first = &rule;
   }
+  void wait(const Rule& rule) {
+    const Rule*& first = waiting[static_cast<std::size_t>(rule.tier)];
+    if (first == nullptr) first = &rule;
+  }
+  // The rule that waits where nothing else of its tier lets the first half go on.
+  const Rule* waits_for(std::span<const TierStance> tiers) const {
+    for (const auto& tier : tiers) {
+      const auto at = static_cast<std::size_t>(tier.tier);
+      if (!heard[at] && waiting[at] != nullptr && (!tier.inherit || allow == nullptr)) return waiting[at];
+    }
+    return nullptr;
+  }
 };
 
 // What they come to together.
 void conclude(const Spoken& spoken, std::span<const TierStance> tiers, Ruling& ruling) {
   const auto silent = std::find_if(tiers.begin(), tiers.end(), [&](const TierStance& tier) {
-    return !tier.inherit && !spoken.heard[static_cast<std::size_t>(tier.tier)];
+    const auto at = static_cast<std::size_t>(tier.tier);
+    return !tier.inherit && !spoken.heard[at] && spoken.waiting[at] == nullptr;
   });
   if (spoken.deny == nullptr && silent != tiers.end()) {
     ruling.silent = &*silent;
     return;
   }
-  ruling.rule = spoken.deny != nullptr ? spoken.deny : spoken.ask != nullptr ? spoken.ask : spoken.allow;
-  if (ruling.rule != nullptr) ruling.effect = ruling.rule->effect;
+  if (spoken.deny != nullptr || spoken.ask != nullptr) {
+    ruling.rule = spoken.deny != nullptr ? spoken.deny : spoken.ask;
+    ruling.effect = ruling.rule->effect;
+    return;
+  }
+  const auto* later = spoken.waits_for(tiers);
+  ruling.rule = later != nullptr ? later : spoken.allow;
+  if (ruling.rule != nullptr) ruling.effect = Effect::allow;
 }
 
 // Whether a rule would lower what is asked further than it is lowered already.
@@ -167,6 +200,7 @@ Judgement RuleProgram::judge(Request& request, const Facts& settings) const {
 Ruling RuleProgram::rule_on(const Question& question, Scratch& scratch) const {
   scratch.matched.clear();
   scratch.waived.clear();
+  scratch.waiting.clear();
   scratch.gaps.facts.reset();
   scratch.gaps.named.clear();
   chapter(question).index.candidates(question, scratch.search);
@@ -178,6 +212,10 @@ Ruling RuleProgram::rule_on(const Question& question, Scratch& scratch) const {
     const Waiver* waiver = nullptr;
     if (!matches(rule, question, scratch.gaps, &waiver)) {
       if (waiver != nullptr) scratch.waived.push_back(waiver);
+      if (waits(rule, question)) {
+        spoken.wait(rule);
+        scratch.waiting.push_back(&rule);
+      }
       continue;
     }
     spoken.hear(rule, question);
@@ -210,6 +248,8 @@ Judgement RuleProgram::judge_by_rules(const Question& question, Clamp& clamp, Sc
   Judgement judgement;
   judgement.matched.reserve(scratch.matched.size());
   for (const auto* rule : scratch.matched) judgement.matched.push_back(rule->ref);
+  if (ruling.rule != nullptr && ruling.rule->effect != ruling.effect)
+    judgement.matched.push_back(ruling.rule->ref);
   for (const auto* waiver : scratch.waived) judgement.waivers.push_back(waiver->terms.ref);
   name_gaps(scratch.gaps, judgement.unknown);
   if (ruling.rule == nullptr) {
@@ -230,8 +270,8 @@ Judgement RuleProgram::judge_by_rules(const Question& question, Clamp& clamp, Sc
       for (const auto& label : rule->labels) add_labels(judgement.labels, {{label, tier}});
     }
   }
-  judgement.effect = speaker.effect;
-  judgement.code = code_of(speaker.effect);
+  judgement.effect = ruling.effect;
+  judgement.code = code_of(ruling.effect);
   judgement.rule = speaker.ref;
   judgement.reason = speaker.why;
   judgement.hint = speaker.hint;
@@ -254,6 +294,7 @@ std::vector<ShadowRuling> RuleProgram::judge_shadows(const Question& question, c
                                                      const Ruling& ruling, const Judgement& judgement) const {
   Spoken spoken;
   for (const auto* rule : scratch.matched) spoken.hear(*rule, question);
+  for (const auto* rule : scratch.waiting) spoken.wait(*rule);
   std::vector<ShadowRuling> all;
   for (const auto& rule : shadows_) {
     Gaps gaps;

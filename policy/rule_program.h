@@ -75,6 +75,7 @@ class RuleProgram final : public Program {
   struct Scratch {
     RuleIndex::Search search;
     std::vector<const Rule*> matched;   // every rule that speaks, in the order of tiers and ids
+    std::vector<const Rule*> waiting;   // those that may ask once more is known
     std::vector<const Waiver*> waived;  // those but for which further ones would have spoken
     Gaps gaps;
   };

@@ -126,7 +126,7 @@ int policy_check(const Sources& sources, const Words& paths, ReportForm form, St
   const auto texts = policy_sources(sources, paths);
   if (!texts) return complain(texts.error());
   auto compiled = policy::compile_and_check(*texts, load_settings(sources).facts());
-  policy::check_waivers(compiled, today());
+  policy::check_days(compiled, today());
   const bool warned = std::any_of(
       compiled.diagnostics.begin(), compiled.diagnostics.end(),
       [](const policy::Diagnostic& found) { return found.severity == policy::Severity::warning; });
@@ -151,7 +151,7 @@ int policy_test(const Sources& sources, const Words& paths, ReportForm form) {
   const auto run = policy::run_all_tests(*known->studied.anatomy);
   auto& compiled = known->studied.compiled;
   policy::add_warnings(compiled, *known->studied.anatomy->whole);
-  policy::check_waivers(compiled, today());
+  policy::check_days(compiled, today());
   if (form == ReportForm::json) {
     put_json(policy::to_json(run, compiled));
   } else {

@@ -113,17 +113,22 @@ TEST(Address, KnowsTheIPv4AddressInsideOfIt) {
 
 TEST(Cidr, HoldsTheAddressesOfItsBlockAndFamily) {
   struct Case {
-    const char *block, *inside, *outside;
+    const char *block, *inside, *last, *outside;
   };
-  for (const auto& [block, inside, outside] :
-       {Case{"10.0.0.0/8", "10.255.255.255", "11.0.0.0"}, Case{"0.0.0.0/0", "255.1.2.3", "::1"},
-        Case{"::/0", "ffff::", "1.2.3.4"}, Case{"172.16.0.0/12", "172.31.0.1", "172.32.0.0"},
-        Case{"1.2.3.4/32", "1.2.3.4", "1.2.3.5"}, Case{"2001:db8::/33", "2001:db8:7fff::", "2001:db8:8000::"},
-        Case{"::1/128", "::1", "::2"}}) {
+  for (const auto& [block, inside, last, outside] :
+       {Case{"10.0.0.0/8", "10.255.0.255", "10.255.255.255", "11.0.0.0"},
+        Case{"0.0.0.0/0", "255.1.2.3", "255.255.255.255", "::1"},
+        Case{"::/0", "ffff::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "1.2.3.4"},
+        Case{"172.16.0.0/12", "172.31.0.1", "172.31.255.255", "172.32.0.0"},
+        Case{"1.2.3.4/32", "1.2.3.4", "1.2.3.4", "1.2.3.5"},
+        Case{"2001:db8::/33", "2001:db8:7ffe::", "2001:db8:7fff:ffff:ffff:ffff:ffff:ffff", "2001:db8:8000::"},
+        Case{"::1/128", "::1", "::1", "::2"}}) {
     const auto cidr = Cidr::parse(block);
     ASSERT_TRUE(cidr) << block;
     EXPECT_EQ(cidr->text(), block);
     EXPECT_TRUE(cidr->contains(cidr->first()));
+    EXPECT_EQ(cidr->last(), address(last)) << block;
+    EXPECT_TRUE(cidr->contains(cidr->last()));
     EXPECT_TRUE(cidr->contains(address(inside))) << block;
     EXPECT_FALSE(cidr->contains(address(outside))) << block;
   }

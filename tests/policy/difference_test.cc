@@ -136,6 +136,39 @@ TEST(PolicyDiff, TellsWhatIsWrittenOtherwise) {
   EXPECT_NE(text.find("may still have become possible"), std::string::npos) << text;
 }
 
+// What no single call shows.
+TEST(PolicyDiff, CountsWhatIsNoLongerMarkedAndWhatIsSentAsWidening) {
+  const std::string secrets = "secrets: { s: { host: a.org, method: GET, path: /a } }\n";
+  const auto sends = [&](const std::string& more) {
+    return secrets + "web: { r: { allow: GET, host: a.org, tls: inspect" + more + " } }\n";
+  };
+  struct {
+    std::string before, after;
+    bool widens;
+  } const table[]{
+      {"actions: { r: { allow: run, label: [p, q] } }", "actions: { r: { allow: run, label: q } }", true},
+      {"actions: { r: { allow: run, label: q } }", "actions: { r: { allow: run, label: [p, q] } }", false},
+      {"actions: { r: { allow: run, label: q } }", "actions: { r: { deny: run } }", false},
+      {sends(""), sends(", inject: s"), true},
+      {sends(", inject: s"), sends(""), false},
+      {sends(", inject: s"), sends(", inject: s, why: so"), false},
+      {"", secrets, true},
+      {secrets, "", false},
+      {secrets, "secrets: { s: { host: a.org, method: GET, path: \"/**\" } }\n", true},
+      {"web: { r: { allow: any, host: a.org }, d: { deny: any, cidrs: 8.0.0.0/8 } }",
+       "web: { r: { allow: any, host: a.org }, d: { deny: any, cidrs: 8.0.0.0/9 } }", true},
+      {"web: { r: { allow: any, host: a.org }, d: { deny: any, cidrs: 8.0.0.0/9 } }",
+       "web: { r: { allow: any, host: a.org }, d: { deny: any, cidrs: 8.0.0.0/8 } }", false},
+  };
+  for (const auto& [before, after, widens] : table) {
+    const auto was = anatomy(before), is = anatomy(after);
+    ASSERT_TRUE(was && is);
+    EXPECT_EQ(difference(*was, *is).widens(), widens) << before << "\n"
+                                                      << after << "\n"
+                                                      << to_text(difference(*was, *is));
+  }
+}
+
 // Among many rules the one that differs is found.
 TEST(PolicyDiff, FindsOneFolderMoreAmongManyRules) {
   std::string rules = "actions:\n";

@@ -182,13 +182,32 @@ Asked question(Dice& dice) {
   return asked;
 }
 
-// Whether a rule speaks when the labels that lower tiers put are taken off.
-bool speaks_for_itself(const Rule& rule, Asked asked) {
+// The same without the labels that tiers below the rule's put.
+Asked without_lower_labels(const Rule& rule, Asked asked) {
   if (asked.request.sandbox) {
     std::erase_if(asked.request.sandbox->labels, [&](const auto& label) { return label.second > rule.tier; });
   }
+  return asked;
+}
+
+bool speaks_for_itself(const Rule& rule, const Asked& asked) {
   Gaps gaps;
-  return matches(rule, asked.question(), gaps);
+  const auto bare = without_lower_labels(rule, asked);
+  return matches(rule, bare.question(), gaps);
+}
+
+// Whether it asks, and is silent only because something is known later.
+bool waits(const Rule& rule, const Asked& asked) {
+  if (rule.effect != Effect::ask) return false;
+  Gaps gaps;
+  for (const auto& one : {asked, without_lower_labels(rule, asked)}) {
+    const auto question = one.question();
+    if (matches(rule, question, gaps) || evaluate(rule.when, question, Tri::yes, gaps) != Tri::yes ||
+        evaluate(rule.when, question, Tri::no, gaps) != Tri::no)
+      return false;
+    if (rule.unless && evaluate(*rule.unless, question, Tri::no, gaps) != Tri::no) return false;
+  }
+  return true;
 }
 
 // What the documents say of rules, tiers and silence, asking every rule.
@@ -200,8 +219,11 @@ Judgement by_hand(const RuleProgram& program, const std::vector<TierStance>& tie
   Gaps gaps;
   std::set<Tier> spoke;
   const Rule* speaker = nullptr;
+  std::map<Tier, const Rule*> waiting;  // the first of each tier
   for (const auto& rule : program.rules()) {
-    if (!rule.actions.test(asked.request.what.index()) || !matches(rule, question, gaps)) continue;
+    if (!rule.actions.test(asked.request.what.index())) continue;
+    if (waits(rule, asked)) waiting.emplace(rule.tier, &rule);
+    if (!matches(rule, question, gaps)) continue;
     says.matched.push_back(rule.ref);
     if (rule.effect != Effect::ask || speaks_for_itself(rule, asked)) spoke.insert(rule.tier);
     if (speaker == nullptr || rule.effect > speaker->effect) speaker = &rule;
@@ -218,10 +240,10 @@ Judgement by_hand(const RuleProgram& program, const std::vector<TierStance>& tie
 
   const std::string act(name_of(asked.request.what));
   const auto silent = std::find_if(tiers.begin(), tiers.end(), [&](const TierStance& tier) {
-    return !tier.inherit && !spoke.contains(tier.tier);
+    return !tier.inherit && !spoke.contains(tier.tier) && !waiting.contains(tier.tier);
   });
   const bool refused = speaker != nullptr && speaker->effect == Effect::deny;
-  if (!refused && (speaker == nullptr || silent != tiers.end())) {
+  if (!refused && ((speaker == nullptr && waiting.empty()) || silent != tiers.end())) {
     says.code = "deny.default";
     says.rule = {"default", "builtin", ""};
     says.reason = "no rule allows `" + act + "`";
@@ -240,6 +262,19 @@ Judgement by_hand(const RuleProgram& program, const std::vector<TierStance>& tie
       says.hint = rule.hint;
       if (says.reason == said.reason && says.hint == said.hint) break;
     }
+    return says;
+  }
+  for (const auto& [tier, rule] : waiting) {
+    if (spoke.contains(tier) || (speaker != nullptr && speaker->effect != Effect::allow)) continue;
+    const auto stance =
+        std::find_if(tiers.begin(), tiers.end(), [&](const auto& one) { return one.tier == tier; });
+    if (stance->inherit && speaker != nullptr) continue;
+    says.effect = Effect::allow;
+    says.code = "allow";
+    says.rule = rule->ref;
+    says.reason = rule->why;
+    says.hint = rule->hint;
+    says.matched.push_back(rule->ref);
     return says;
   }
   says.effect = speaker->effect;

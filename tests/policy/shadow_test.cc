@@ -266,5 +266,27 @@ TEST_F(Statement13Watched, APolicyNeverChangesADecision) {
   EXPECT_GT(differed, 20);
 }
 
+TEST(ShadowRules, ThatHaveBeenTriedForLongAreTold) {
+  const auto found_on = [](std::chrono::year_month_day day) {
+    const std::vector<Source> sources{
+        {"p.yaml",
+         kHead + "  r: { deny: run, shadow: true, since: 2026-08-20 }\n  q: { deny: run, shadow: true }\n",
+         {}}};
+    auto made = compile(sources);
+    check_days(made, std::chrono::sys_days(day));
+    EXPECT_TRUE(made.program);
+    std::string codes;
+    for (const auto& one : made.diagnostics) codes += one.code + " " + one.where() + " ";
+    return codes;
+  };
+  using namespace std::chrono;
+  EXPECT_EQ(found_on(2026y / November / 18), "");
+  EXPECT_EQ(found_on(2026y / November / 19), "P0312 p.yaml:7:40 ");
+  EXPECT_EQ(found_on(2026y / August / 20), "");
+  EXPECT_EQ(found_on(2026y / August / 19), "P0313 p.yaml:7:40 ");
+  const std::vector<Source> enforced{{"p.yaml", kHead + "  r: { deny: run, since: 2026-08-20 }\n", {}}};
+  EXPECT_EQ(compile(enforced).diagnostics.front().code, "P0170");
+}
+
 }  // namespace
 }  // namespace policy

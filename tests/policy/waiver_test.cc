@@ -187,7 +187,7 @@ TEST(Waivers, ThatEndedAreErrorsToACheckAndNotToAGateway) {
   for (const auto& one : days) {
     auto result = compiled(kWaived);
     ASSERT_TRUE(result.program);
-    check_waivers(result, day(one.today));
+    check_days(result, day(one.today));
     EXPECT_EQ(result.program != nullptr, one.good) << one.today;
     ASSERT_EQ(result.diagnostics.size(), *one.code == '\0' ? 0U : 1U) << one.today;
     if (*one.code == '\0') continue;

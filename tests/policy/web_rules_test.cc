@@ -93,6 +93,30 @@ INSTANTIATE_TEST_SUITE_P(
                 "default",
                 "call: fetch, url: \"https://code.example.com/repos//acme/x\", expect: deny default",
             }},
+        Meaning{"who_asks_inside_of_https_opens_it",
+                "web:\n  a: { ask: POST, hosts: x.org, tls: inspect, unless: { paths: /ping } }\n"
+                "  no: { deny: any, hosts: x.org, paths: /admin }\n"
+                "  b: { ask: POST, hosts: y.org, tls: inspect, for: nobody }\n"
+                "subjects: { nobody: { os_user: nobody } }\n",
+                {
+                    "call: fetch, method: POST, url: \"https://x.org/\", expect: ask a",
+                    "call: fetch, method: POST, url: \"https://x.org/ping\", expect: deny default",
+                    "call: fetch, method: POST, url: \"https://x.org/admin\", expect: deny no",
+                    "call: fetch, method: GET, url: \"https://x.org/\", expect: deny default",
+                    "call: fetch, method: unknown, url: \"https://x.org/\", expect: deny default",
+                    "call: fetch, method: POST, url: \"http://x.org/\", expect: deny default",
+                    "call: fetch, method: POST, url: \"https://z.org/\", expect: deny default",
+                    "call: fetch, method: POST, url: \"https://y.org/\", expect: deny default",
+                    "call: fetch, method: POST, url: \"https://y.org/\", as: nobody, expect: ask b",
+                    "call: tunnel, host: x.org, expect: deny no",
+                }},
+        Meaning{"who_asks_by_size_lets_a_copy_be_looked_at",
+                "actions:\n  big: { ask: copy_out, host_path: \"transfer:out/**\", bytes: { min: 1MiB } }\n",
+                {
+                    "call: copy_out, host_path: out/a, guest_path: /a, bytes: 2MiB, expect: ask big",
+                    "call: copy_out, host_path: out/a, guest_path: /a, bytes: 1KiB, expect: deny default",
+                    "call: copy_out, host_path: other/a, guest_path: /a, bytes: 2MiB, expect: deny default",
+                }},
         Meaning{"a_refused_path_is_refused_in_every_spelling",
                 "web:\n  all: { allow: any, hosts: any, tls: inspect, ports: [80, 443] }\n"
                 "  admin: { deny: any, paths: \"/admin/**\" }\n",
