@@ -32,6 +32,16 @@ std::optional<std::vector<std::string>> filled(const Mapping& mapping, std::stri
   return texts;
 }
 
+// The same, of which none is empty: that would mean what is not known.
+std::optional<std::vector<std::string>> named(const Mapping& mapping, std::string_view key) {
+  auto texts = filled(mapping, key);
+  if (texts && std::find(texts->begin(), texts->end(), "") != texts->end()) {
+    mapping.into().error("P0121", mapping.find(key)->value.at,
+                         quoted(key) + " in " + mapping.what() + " names nobody where it is empty");
+  }
+  return texts;
+}
+
 // A token without its issuer could be anybody's.
 void compile_token(const yaml::Node& node, const std::string& of, const ReadInto& into,
                    NamedSubject& subject) {
@@ -39,9 +49,9 @@ void compile_token(const yaml::Node& node, const std::string& of, const ReadInto
   const Mapping mapping(node, "`token` of " + of, kKeys, into);
   if (node.kind != yaml::Node::Kind::map) return;
   (void)mapping.require("issuer");
-  subject.issuers = filled(mapping, "issuer").value_or(std::vector<std::string>{});
-  subject.token_subjects = filled(mapping, "subject").value_or(std::vector<std::string>{});
-  subject.audiences = filled(mapping, "audience").value_or(std::vector<std::string>{});
+  subject.issuers = named(mapping, "issuer").value_or(std::vector<std::string>{});
+  subject.token_subjects = named(mapping, "subject").value_or(std::vector<std::string>{});
+  subject.audiences = named(mapping, "audience").value_or(std::vector<std::string>{});
 }
 
 NamedSubject compile_subject(const std::string& name, const yaml::Node& node, const ReadInto& into) {
@@ -62,8 +72,8 @@ NamedSubject compile_subject(const std::string& name, const yaml::Node& node, co
           "`transport` is one of stdio, http, cli, not `" + text + "`" + suggestion(text, kTransports));
     }
   }
-  subject.os_users = filled(mapping, "os_user").value_or(std::vector<std::string>{});
-  subject.clients = filled(mapping, "client").value_or(std::vector<std::string>{});
+  subject.os_users = named(mapping, "os_user").value_or(std::vector<std::string>{});
+  subject.clients = named(mapping, "client").value_or(std::vector<std::string>{});
   if (const auto* token = mapping.find("token")) compile_token(token->value, mapping.what(), into, subject);
   if (const auto* uid = mapping.find("uid")) {
     const auto one = [&](const yaml::Node& value) {
@@ -123,9 +133,18 @@ void compile_sets(const yaml::Node& section, const ReadInto& into, Scope& scope)
   }
 }
 
+// What `who`, `as` and `owner` say without any subject.
+constexpr std::array<std::string_view, 4> kTaken{"user", "client", "system", "self"};
+
 void compile_subjects(const yaml::Node& section, const ReadInto& into, Scope& scope) {
   if (!is_section(section, "subjects", "names", into)) return;
   for (const auto& entry : section.entries) {
+    if (std::find(kTaken.begin(), kTaken.end(), entry.key) != kTaken.end()) {
+      into.error(
+          "P0116", entry.at,
+          quoted(entry.key) +
+              " means something already where rules and tests name people; call the subject otherwise");
+    }
     auto subject = compile_subject(entry.key, entry.value, into);
     const auto known = scope.subject_places.find(entry.key);
     if (known != scope.subject_places.end()) {
@@ -201,14 +220,9 @@ std::string compile_people(const yaml::Entry* entry, const Scope& scope, const R
   if (entry == nullptr) return std::string(kPeopleUser);
   const auto name = read_text(entry->value, "`who`", into);
   if (!name || *name == kPeopleUser) return std::string(kPeopleUser);
+  if (*name == kPeopleInClient) return std::string(kPeopleInClient);
   note_subject(scope, *name);
   const auto found = scope.subjects.find(*name);
-  if (*name == kPeopleInClient) {
-    if (found == scope.subjects.end()) return std::string(kPeopleInClient);
-    into.error("P0132", entry->value.at,
-               "`who: client` lets the client that calls ask its user, and there is a subject `client` too; "
-               "call the subject something else");
-  }
   if (found == scope.subjects.end()) {
     auto names = names_of(scope.subjects);
     names.push_back(kPeopleUser);
