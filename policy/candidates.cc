@@ -55,6 +55,9 @@ std::vector<std::string> path_instances(const std::string& pattern) {
   return all;
 }
 
+// Public ones, for others are refused before any rule.
+const std::string kSite = "example.org", kAddress = "198.41.0.4";
+
 class Collector {
  public:
   explicit Collector(Pools& pools) : pools_(pools) {}
@@ -109,7 +112,7 @@ class Collector {
       text(info, block.first().text());
       text(info, block.last().text());
     }
-    text(info, "203.0.113.1");
+    text(info, kAddress);
   }
   void operator()(const PathLike& like) {
     const auto& info = info_of(like.fact);
@@ -117,9 +120,9 @@ class Collector {
       for (const auto& pattern : like.patterns) {
         auto host = spell_host(pattern);
         if (host.starts_with("*.")) host.replace(0, 1, "x");
-        text(info, host == "any" ? "x.example" : host);
+        text(info, host == "any" ? kSite : host);
       }
-      text(info, "other.example");
+      text(info, "other." + kSite);
       return;
     }
     if (info.kind == FactKind::url_path) {
@@ -188,6 +191,7 @@ Pools pools_for(const ActionWord& action, const std::vector<const Anatomy*>& pol
       if ((rule.actions & action.actions).none() || !counts(rule)) continue;
       collect.take(rule.when);
       if (rule.unless) collect.take(*rule.unless);
+      for (const auto& secret : rule.injects) collect.take(secret->bound);
       for (const auto& waiver : rule.waivers) {
         collect.take(waiver.when);
         collect.add("at", stated_value("at", spell_date(waiver.terms.until)));
@@ -204,7 +208,7 @@ Pools pools_for(const ActionWord& action, const std::vector<const Anatomy*>& pol
     if (info.fact == Fact::command || info.fact == Fact::keys || info.fact == Fact::name)
       collect.text(info, "x");
     if (info.fact == Fact::host_path) collect.text(info, "x");
-    if (info.fact == Fact::host) collect.text(info, "x.example");
+    if (info.fact == Fact::host) collect.text(info, kSite);
     if (info.fact == Fact::guest_path) collect.text(info, "/x");
     if (info.fact == Fact::by) collect.add(std::string(info.name), bare("1m"));
   }

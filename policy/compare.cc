@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "policy/wording.h"
 #include "policy/yaml_flow.h"
 
 namespace policy {
@@ -76,27 +77,37 @@ const Rule* rule_of(const Anatomy& anatomy, const Key& key) {
   return placed == nullptr ? nullptr : &placed->parsed.rule;
 }
 
-std::set<std::string> injected_by(const Rule* rule) {
-  std::set<std::string> names;
-  if (rule == nullptr) return names;
-  for (const auto& secret : rule->injects) names.insert(secret->gives.secret.id);
-  return names;
+const Secret* secret_of(const Anatomy& anatomy, const Key& key) {
+  const auto part = anatomy.tiers.find(std::get<0>(key));
+  if (part == anatomy.tiers.end()) return nullptr;
+  const auto found = part->second.scope.secrets.find(std::get<2>(key));
+  return found == part->second.scope.secrets.end() ? nullptr : found->second.get();
 }
 
-// Secrets that it did not send before: no call that is tried shows them.
-bool injects_more(const Anatomy& before, const Anatomy& after, const Key& key) {
-  const auto was = injected_by(rule_of(before, key)), is = injected_by(rule_of(after, key));
-  return !std::includes(was.begin(), was.end(), is.begin(), is.end());
-}
-
-// A label that it no longer puts, though it still lets through what it did: later calls would have met the
-// rules that ask about it, and calls are tried one by one.
-bool labels_less(const Anatomy& before, const Anatomy& after, const Key& key) {
-  const auto *was = rule_of(before, key), *is = rule_of(after, key);
-  if (was == nullptr || is == nullptr || is->effect == Effect::deny) return false;
-  return std::any_of(was->labels.begin(), was->labels.end(), [&](const std::string& label) {
-    return std::find(is->labels.begin(), is->labels.end(), label) == is->labels.end();
-  });
+// Where it goes and how, in whatever way that is written.
+std::string meaning(const Secret* secret) {
+  if (secret == nullptr) return {};
+  std::vector<std::string> parts;
+  for (const auto& part : std::get<AllOf>(secret->bound.is).parts) {
+    std::set<std::string> values;
+    const Fact* fact = nullptr;
+    if (const auto* words = std::get_if<WordIs>(&part.is)) {
+      fact = &words->fact;
+      values.insert(words->words.begin(), words->words.end());
+    } else if (const auto* paths = std::get_if<PathLike>(&part.is)) {
+      fact = &paths->fact;
+      for (const auto& pattern : paths->patterns) values.insert(pattern.text());
+    } else if (const auto* numbers = std::get_if<NumberIs>(&part.is)) {
+      fact = &numbers->fact;
+      for (const auto& range : numbers->ranges) values.insert(std::to_string(range.min.value_or(0)));
+    }
+    if (fact != nullptr)
+      parts.push_back(std::string(info_of(*fact).name) + " " + joined({values.begin(), values.end()}));
+  }
+  std::sort(parts.begin(), parts.end());
+  auto text = secret->gives.header + " as " + std::string(spelling(secret->gives.as));
+  for (const auto& part : parts) text += "; " + part;
+  return text;
 }
 
 // Whom a rule asks, empty where it asks nobody.
@@ -131,9 +142,15 @@ std::vector<Change> changes(const Anatomy& before, const Anatomy& after) {
     if (change.kind == "limit") change.widens = limit_widens(limit_of(before, key), limit_of(after, key));
     if (change.kind == "waiver" || change.kind == "secret")
       change.widens = change.how != Change::How::removed;
-    if (change.kind == "rule" && !change.widens)
-      change.widens = injects_more(before, after, key) || labels_less(before, after, key);
+    if (change.kind == "secret")
+      change.widens = change.how != Change::How::removed &&
+                      meaning(secret_of(before, key)) != meaning(secret_of(after, key));
     change.widens = change.widens || people_widen(change, before, after, key);
+    // By way of a set.
+    if (change.was == change.is && change.widens) {
+      change.was = meaning(secret_of(before, key));
+      change.is = meaning(secret_of(after, key));
+    }
     if (change.was != change.is) found.emplace(key, std::move(change));
   };
   for (const auto& [key, text] : old) note(key);

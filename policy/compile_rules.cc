@@ -168,7 +168,8 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Section& 
   rule.shadow = mapping.boolean("shadow").value_or(false);
   if (const auto* since = mapping.find("since")) {
     const auto day = read_date(since->value, "`since` of " + what, into);
-    if (day) parsed.shadow_since = ShadowSince{rule.ref.id, *day, std::string(into.file), since->value.at};
+    if (day && rule.shadow)
+      parsed.shadow_since = ShadowSince{rule.ref.id, *day, std::string(into.file), since->value.at};
     if (!rule.shadow)
       into.error("P0170", since->at,
                  "`since` is the day from which a rule is in shadow; " + what + " is enforced");

@@ -9,6 +9,7 @@
 
 #include "policy/axis.h"
 #include "policy/compile_condition.h"
+#include "policy/host.h"
 #include "policy/web_pattern.h"
 #include "policy/wording.h"
 
@@ -20,6 +21,7 @@ constexpr std::array<std::string_view, 8> kBindings{"host",   "hosts",   "port",
 constexpr std::array<std::string_view, 3> kWays{"bearer", "basic", "plain"};
 constexpr std::int64_t kHttps = 443;
 constexpr std::size_t kEnough = 200'000;  // steps of comparing two patterns
+constexpr std::size_t kMaxSecrets = 64;   // of a tier; each is compared with each
 
 // Fields that say where a request goes, how its body is framed, or what the connection is: never a secret's.
 constexpr std::array<std::string_view, 15> kNotForSecrets{"accept-encoding",
@@ -38,6 +40,9 @@ constexpr std::array<std::string_view, 15> kNotForSecrets{"accept-encoding",
                                                           "range",
                                                           "transfer-encoding"};
 
+constexpr std::array<std::string_view, 7> kNotBegun{"proxy-", "x-forwarded-", "x-http-method", "content-",
+                                                    "http2-", "sec-",         "x-original-"};
+
 // Names of fields mean the same in either case.
 std::string field(std::string text) {
   for (auto& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -46,9 +51,11 @@ std::string field(std::string text) {
 
 bool may_carry(std::string_view header) {
   constexpr std::size_t kLongest = 64;
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-_";
-  return !header.empty() && header.size() <= kLongest &&
-         header.find_first_not_of(kLetters) == std::string::npos && !header.starts_with("proxy-") &&
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  const auto begins = [&](std::string_view with) { return header.starts_with(with); };
+  return !header.empty() && header.front() >= 'a' && header.size() <= kLongest &&
+         header.find_first_not_of(kLetters) == std::string::npos &&
+         std::none_of(kNotBegun.begin(), kNotBegun.end(), begins) &&
          std::find(kNotForSecrets.begin(), kNotForSecrets.end(), header) == kNotForSecrets.end();
 }
 
@@ -64,6 +71,21 @@ std::optional<Asked> asked(const Condition& part, bool holds = true) {
   return std::nullopt;
 }
 
+// What is written out: whether the texts of two lists have nothing in common. Nothing where a pattern stands.
+std::optional<bool> texts_apart(const PathLike& one, const PathLike& two) {
+  const auto is_plain = [](const PathPattern& pattern) {
+    return pattern.text().find_first_of("*?[{") == std::string::npos;
+  };
+  const auto plain = [&](const PathLike& of) {
+    return std::all_of(of.patterns.begin(), of.patterns.end(), is_plain);
+  };
+  if (!plain(one) || !plain(two)) return std::nullopt;
+  return std::none_of(one.patterns.begin(), one.patterns.end(), [&](const PathPattern& mine) {
+    return std::any_of(two.patterns.begin(), two.patterns.end(),
+                       [&](const PathPattern& other) { return mine.text() == other.text(); });
+  });
+}
+
 // The fact on which what the two ask has nothing in common; null where there may be a request that both hold
 // for.
 const FactInfo* apart(const Condition& secret, const Condition& other) {
@@ -74,6 +96,14 @@ const FactInfo* apart(const Condition& secret, const Condition& other) {
     for (const auto& theirs : parts_of(other)) {
       const auto two = asked(theirs);
       if (two && two->axis == one->axis) together.push_back(*two);
+    }
+    const auto* paths = std::get_if<const PathLike*>(&one->what);
+    const auto* others = together.size() == 2 ? std::get_if<const PathLike*>(&together[1].what) : nullptr;
+    if (paths != nullptr && others != nullptr && together[1].holds) {
+      if (const auto known = texts_apart(**paths, **others)) {
+        if (*known) return &info_of(one->axis.fact);
+        continue;
+      }
     }
     auto steps = kEnough;
     if (meet(together, steps).end == Meeting::End::none) return &info_of(one->axis.fact);
@@ -97,8 +127,10 @@ void check_hosts(const Condition& bound, const yaml::Entry& hosts, const std::st
     if (like == nullptr || like->fact != Fact::host) continue;
     for (const auto& pattern : like->patterns) {
       const auto host = spell_host(pattern);
-      if (host == "any" || host.find('*') != std::string::npos) {
-        into.error("P0181", hosts.at, what + " goes to hosts that are named in full, not to " + quoted(host));
+      const auto read = Host::parse(host);
+      if (host == "any" || host.find('*') != std::string::npos || !read || !read->is_name()) {
+        into.error("P0181", hosts.at,
+                   what + " goes to hosts that have a name and are named in full, not to " + quoted(host));
       }
     }
   }
@@ -185,6 +217,7 @@ void compile_secrets(const yaml::Node& file, const ReadInto& into, Scope& scope)
   std::vector<std::string_view> keys{"header", "as", "why"};
   keys.insert(keys.end(), kBindings.begin(), kBindings.end());
   for (const auto& entry : section->value.entries) {
+    const auto errors = into.diagnostics->errors();
     const Mapping mapping(entry.value, "secret " + quoted(entry.key), keys, into);
     if (entry.value.kind != yaml::Node::Kind::map) continue;
     (void)mapping.text("why");
@@ -195,7 +228,11 @@ void compile_secrets(const yaml::Node& file, const ReadInto& into, Scope& scope)
           "secret " + quoted(entry.key) + " stands at " + known->second->gives.secret.where + " already");
       continue;
     }
-    check_against(secret, entry, scope, into);
+    if (scope.secrets.size() == kMaxSecrets) {
+      into.error("P0185", entry.at, "a tier has at most " + std::to_string(kMaxSecrets) + " secrets");
+      return;
+    }
+    if (into.diagnostics->errors() == errors) check_against(secret, entry, scope, into);
     scope.secrets.emplace(entry.key, std::make_shared<const Secret>(std::move(secret)));
   }
 }

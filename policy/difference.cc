@@ -63,6 +63,7 @@ Json to_json(const Difference& difference) {
                           {"is", rule_json(witness.is, witness.is_by)},
                           {"subject_gone", witness.subject_gone}});
     if (!witness.lowered_less.empty()) one["lowered_less"] = witness.lowered_less;
+    if (!witness.beside.empty()) one["beside"] = witness.beside;
     witnesses.push_back(std::move(one));
   }
   Json json(Json::Object{{"changes", std::move(changes)}, {"widenings", std::move(witnesses)}});
@@ -87,6 +88,7 @@ std::string to_text(const Difference& difference) {
                                          : "`" + witness.lowered_less + "` is lowered less than by " +
                                                by(witness.was, witness.was_by)) +
            "\n";
+    if (!witness.beside.empty()) out += "# " + witness.beside + "\n";
     if (witness.subject_gone) out += "# the new policy does not name this subject\n";
     out += "- " + witness.statement + "\n";
   }

@@ -117,6 +117,8 @@ std::vector<NearRule> nearest(const Anatomy& anatomy, const Question& question, 
   for (const auto& rule : anatomy.whole->rules()) {
     Gaps gaps;
     if (!rule.actions.test(question.request.what.index()) || matches(rule, question, gaps)) continue;
+    const auto& matched = judgement.matched;
+    if (std::find(matched.begin(), matched.end(), rule.ref) != matched.end()) continue;
     const auto names = unmet(rule, question);
     if (names.empty()) continue;
     NearRule near{rule.ref, rule.effect, std::string(names.front()), {}, {}, names.size() - 1};
@@ -254,6 +256,16 @@ Json one_json(const Explained& one) {
     of["differs"] = says.differs;
     shadow.push_back(std::move(of));
   }
+  Json::Array inject, labels;
+  for (const auto& says : one.judgement.injections) {
+    auto of = policy::to_json(says.secret);
+    of["header"] = says.header;
+    inject.push_back(std::move(of));
+  }
+  for (const auto& [label, tier] : one.judgement.labels)
+    labels.emplace_back(Json::Object{{"label", label}, {"tier", spelling(tier)}});
+  if (!inject.empty()) json["inject"] = std::move(inject);
+  if (!labels.empty()) json["labels"] = std::move(labels);
   if (!waived.empty()) json["waivers"] = std::move(waived);
   if (!shadow.empty()) json["shadow"] = std::move(shadow);
   json["tiers"] = std::move(tiers);
@@ -274,6 +286,7 @@ std::vector<Explained> explain(const Anatomy& anatomy, const StatedQuestion& sta
   for (const auto& request : asked_of(*anatomy.whole, stated)) {
     halves.push_back(explain_one(anatomy, Question{request, stated.settings, stated.withheld}));
   }
+  ask_at_last(halves.back().judgement);
   return halves;
 }
 
@@ -308,6 +321,10 @@ std::string to_text(const std::vector<Explained>& halves) {
     for (const auto& says : one.matched) {
       out += "  matched: " + std::string(spelling(says.effect)) + " rule " + reference(says.rule) + "\n";
     }
+    for (const auto& says : judgement.injections)
+      out += "  sends: secret " + reference(says.secret) + " as " + quoted(says.header) + "\n";
+    for (const auto& [label, tier] : judgement.labels)
+      out += "  labels: " + quoted(label) + " of tier " + std::string(spelling(tier)) + "\n";
     for (const auto& waiver : one.waivers) {
       out += "  waived: rule " + quoted(waiver.lifts) + " by waiver " + reference(waiver.ref) + " until " +
              spell_date(waiver.until) + ": " + in_line(waiver.reason) + "\n";

@@ -318,7 +318,7 @@ Json subject() {
 
 Json secret() {
   const auto hosts = one_or_more(text()), paths = one_or_more(text()), ports = one_or_more(count()),
-             methods = one_or_more(pattern("^[A-Z-]+$"));
+             methods = one_or_more(pattern("^([A-Z-]+|[$].+)$"));
   return closed({{"host", hosts},
                  {"hosts", hosts},
                  {"port", ports},

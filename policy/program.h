@@ -36,6 +36,7 @@ struct Judgement {
   std::vector<RuleRef> waivers;                // that lifted a rule which would have spoken
   std::vector<ShadowRuling> shadow;            // shadow rules that spoke; they change nothing above
   std::optional<ShadowVerdict> shadow_policy;  // ShadowWatch's, never a program's
+  bool waits = false;                          // allowed so far, for a rule that may ask once more is known
   Labels labels;                               // that the sandbox gets before anything is done
   std::vector<Injection> injections;           // one for a header field at most
 };

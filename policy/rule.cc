@@ -10,11 +10,11 @@ namespace {
 Tri later_of(Effect effect) { return effect == Effect::allow ? Tri::yes : Tri::no; }
 
 // The first waiver that certainly holds. A time that is not known is after each.
-const Waiver* lifting(const Rule& rule, const Question& question, Gaps& gaps) {
+const Waiver* lifting(const Rule& rule, const Question& question, Tri later, Gaps& gaps) {
   const auto& now = question.request.at;
   for (const auto& waiver : rule.waivers) {
     if (!now || std::chrono::floor<std::chrono::days>(*now) > waiver.terms.until) continue;
-    if (evaluate(waiver.when, question, opposite(later_of(rule.effect)), gaps) == Tri::yes) return &waiver;
+    if (evaluate(waiver.when, question, later, gaps) == Tri::yes) return &waiver;
   }
   return nullptr;
 }
@@ -30,7 +30,7 @@ bool matches(const Rule& rule, const Question& question, Gaps& gaps, const Waive
     answer = std::min(answer, opposite(evaluate(*rule.unless, question, opposite(later), gaps)));
   }
   if (answer != Tri::no) {
-    if (const auto* waiver = lifting(rule, question, gaps)) {
+    if (const auto* waiver = lifting(rule, question, opposite(later), gaps)) {
       if (lifted_by != nullptr) *lifted_by = waiver;
       answer = Tri::no;
     }
@@ -52,9 +52,8 @@ bool may_ask_later(const Rule& rule, const Question& question) {
   if (rule.effect != Effect::ask) return false;
   Gaps gaps;
   return evaluate(rule.when, question, Tri::yes, gaps) == Tri::yes &&
-         evaluate(rule.when, question, Tri::no, gaps) == Tri::no &&
          (!rule.unless || evaluate(*rule.unless, question, Tri::no, gaps) == Tri::no) &&
-         lifting(rule, question, gaps) == nullptr;
+         lifting(rule, question, Tri::no, gaps) == nullptr;
 }
 
 std::vector<std::string_view> unmet(const Rule& rule, const Question& question) {

@@ -53,8 +53,8 @@ bool matches(const Rule&, const Question&, Gaps&, const Waiver** lifted_by = nul
 // Whether an allow rule or one that asks speaks whatever the facts turn out to be that are known later.
 bool speaks_for_certain(const Rule&, const Question&);
 
-// Whether a rule that asks, and does not speak yet, certainly may once the facts are there that are known
-// later: then what comes first goes on, and a person is asked about the rest.
+// Whether a rule that asks certainly may speak, and only what is known later keeps it from that now: then
+// what comes first goes on, and a person is asked about the rest.
 bool may_ask_later(const Rule&, const Question&);
 
 // What kept an allow rule from matching, by name. The names live as long as the rule.

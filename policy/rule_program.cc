@@ -248,8 +248,10 @@ Judgement RuleProgram::judge_by_rules(const Question& question, Clamp& clamp, Sc
   Judgement judgement;
   judgement.matched.reserve(scratch.matched.size());
   for (const auto* rule : scratch.matched) judgement.matched.push_back(rule->ref);
-  if (ruling.rule != nullptr && ruling.rule->effect != ruling.effect)
+  if (ruling.rule != nullptr && ruling.rule->effect != ruling.effect) {
+    judgement.waits = true;
     judgement.matched.push_back(ruling.rule->ref);
+  }
   for (const auto* waiver : scratch.waived) judgement.waivers.push_back(waiver->terms.ref);
   name_gaps(scratch.gaps, judgement.unknown);
   if (ruling.rule == nullptr) {

@@ -441,7 +441,9 @@ Answer one_by_one(const RuleProgram& program, const StatedQuestion& question,
     now.before = before;
     now.judgement = program.judge(Question{request, question.settings, question.withheld}, now.clamp);
     before.insert(before.end(), now.judgement.matched.begin(), now.judgement.matched.end());
-    const bool first = &request == &requests.front();
+    const bool first = &request == &requests.front(), last = &request == &requests.back();
+    // Nothing follows: the question itself is what a person would be asked.
+    if (last) ask_at_last(now.judgement);
     const bool goes_on =
         now.judgement.effect == decided.judgement.effect && decided.judgement.effect == Effect::allow;
     if (first || goes_on || now.judgement.effect > decided.judgement.effect) decided = std::move(now);
@@ -450,17 +452,30 @@ Answer one_by_one(const RuleProgram& program, const StatedQuestion& question,
   return decided;
 }
 
+// Whether the proxy would look into it, and so never pass it through.
+bool is_looked_into(const RuleProgram& program, const StatedQuestion& question) {
+  Clamp clamp;
+  const Question tunnel{question.requests.front(), question.settings, question.withheld};
+  return question.instead.empty() || program.judge(tunnel, clamp).effect != Effect::deny;
+}
+
 }  // namespace
+
+void ask_at_last(Judgement& judgement) {
+  if (!judgement.waits) return;
+  judgement.effect = Effect::ask;
+  judgement.code = spelling(Effect::ask);
+}
 
 Answer answer(const RuleProgram& program, const StatedQuestion& question) {
   auto first = one_by_one(program, question, question.requests);
-  if (question.instead.empty() || first.judgement.effect == Effect::allow) return first;
+  if (is_looked_into(program, question)) return first;
   auto other = one_by_one(program, question, question.instead);
   return other.judgement.effect < first.judgement.effect ? other : first;
 }
 
 const std::vector<Request>& asked_of(const RuleProgram& program, const StatedQuestion& question) {
-  if (question.instead.empty()) return question.requests;
+  if (is_looked_into(program, question)) return question.requests;
   const auto first = one_by_one(program, question, question.requests).judgement.effect;
   const auto other = one_by_one(program, question, question.instead).judgement.effect;
   return other < first ? question.instead : question.requests;

@@ -37,6 +37,8 @@ struct Answer {
   std::vector<RuleRef> before;  // rules that spoke on a half before
 };
 Answer answer(const RuleProgram&, const StatedQuestion&);
+// Makes of a last step that only goes on because a person may be asked that question.
+void ask_at_last(Judgement&);
 // What the answer is about: `requests`, or `instead` where the rules let that pass more easily.
 const std::vector<Request>& asked_of(const RuleProgram&, const StatedQuestion&);
 

@@ -13,6 +13,7 @@
 #include "policy/compare.h"
 #include "policy/stated_question.h"
 #include "policy/stated_words.h"
+#include "policy/wording.h"
 #include "policy/yaml_flow.h"
 
 namespace policy {
@@ -141,6 +142,23 @@ class Search {
     std::size_t unknown = 0;  // facts that a rule of either policy missed
   };
 
+  static std::string beside(const Judgement& was, const Judgement& is) {
+    if (was.effect == Effect::deny || is.effect == Effect::deny) return {};
+    for (const auto& [label, tier] : was.labels) {
+      const auto still = is.labels.find(label);
+      if (still == is.labels.end() || still->second > tier)
+        return "the label " + quoted(label) + " is not put as it was";
+    }
+    for (const auto& sent : is.injections) {
+      const auto same =
+          std::find_if(was.injections.begin(), was.injections.end(), [&](const Injection& other) {
+            return other.secret.id == sent.secret.id && other.secret.tier == sent.secret.tier;
+          });
+      if (same == was.injections.end()) return "the secret " + quoted(sent.secret.id) + " goes with it";
+    }
+    return {};
+  }
+
   std::optional<Flip> flip(const std::string& call, const yaml::Node& map) const {
     Diagnostics quiet;
     const auto question = read_question(call, {1, 1}, map, scope_, {"candidate", &quiet});
@@ -161,9 +179,13 @@ class Search {
       if (by != nullptr && looser(was.clamp.by, is.clamp.by) && by->by > *was.clamp.by)
         flip.witness.lowered_less = "by";
     }
-    if (is.judgement.effect >= was.judgement.effect && flip.witness.lowered_less.empty()) return std::nullopt;
+    flip.witness.beside = beside(was.judgement, is.judgement);
+    if (is.judgement.effect >= was.judgement.effect && flip.witness.lowered_less.empty() &&
+        flip.witness.beside.empty())
+      return std::nullopt;
     flip.key = {call, was.judgement.rule.tier + was.judgement.rule.id,
-                is.judgement.rule.tier + is.judgement.rule.id, flip.witness.lowered_less};
+                is.judgement.rule.tier + is.judgement.rule.id,
+                flip.witness.lowered_less + flip.witness.beside};
     return flip;
   }
 

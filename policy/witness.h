@@ -16,6 +16,8 @@ struct Witness {
   RuleRef was_by, is_by;
   // The effect is the same and a number is lowered less; what, as `timeout`.
   std::string lowered_less;
+  // It is let through as before, and a secret goes with it or a label is not put that was.
+  std::string beside;
   // It says `as:` a subject that only the old policy names, so it cannot be pasted as it is.
   bool subject_gone = false;
 };

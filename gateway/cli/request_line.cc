@@ -251,7 +251,7 @@ std::string judged(const JsonLine& line, const policy::Judgement& judgement) {
   out["unknown"] = judgement.unknown;
   if (judgement.effect != policy::Effect::deny && !judgement.injections.empty()) {
     auto& injected = out["inject"] = nlohmann::ordered_json::array();
-    for (const auto& one : judgement.injections) injected.push_back(one.secret.id);
+    for (const auto& one : judgement.injections) injected.push_back(one.secret.tier + ":" + one.secret.id);
   }
   if (judgement.effect != policy::Effect::deny && !judgement.labels.empty()) {
     auto& labels = out["labels"] = nlohmann::ordered_json::array();

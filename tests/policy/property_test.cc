@@ -134,11 +134,7 @@ Judgement judged(const RuleProgram& by, const Asked& asked, std::bitset<kFacts> 
 // question.
 Effect comes_to(const RuleProgram& by, const Asked& asked) {
   const auto judgement = judged(by, asked);
-  const auto rules = by.rules();
-  const auto decided =
-      std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.ref == judgement.rule; });
-  const bool asks = decided != rules.end() && decided->effect == Effect::ask;
-  return asks && judgement.effect == Effect::allow ? Effect::ask : judgement.effect;
+  return judgement.waits ? Effect::ask : judgement.effect;
 }
 
 constexpr int kRounds = 250;

@@ -202,9 +202,7 @@ bool waits(const Rule& rule, const Asked& asked) {
   Gaps gaps;
   for (const auto& one : {asked, without_lower_labels(rule, asked)}) {
     const auto question = one.question();
-    if (matches(rule, question, gaps) || evaluate(rule.when, question, Tri::yes, gaps) != Tri::yes ||
-        evaluate(rule.when, question, Tri::no, gaps) != Tri::no)
-      return false;
+    if (evaluate(rule.when, question, Tri::yes, gaps) != Tri::yes) return false;
     if (rule.unless && evaluate(*rule.unless, question, Tri::no, gaps) != Tri::no) return false;
   }
   return true;
@@ -222,8 +220,10 @@ Judgement by_hand(const RuleProgram& program, const std::vector<TierStance>& tie
   std::map<Tier, const Rule*> waiting;  // the first of each tier
   for (const auto& rule : program.rules()) {
     if (!rule.actions.test(asked.request.what.index())) continue;
-    if (waits(rule, asked)) waiting.emplace(rule.tier, &rule);
-    if (!matches(rule, question, gaps)) continue;
+    if (!matches(rule, question, gaps)) {
+      if (waits(rule, asked)) waiting.emplace(rule.tier, &rule);
+      continue;
+    }
     says.matched.push_back(rule.ref);
     if (rule.effect != Effect::ask || speaks_for_itself(rule, asked)) spoke.insert(rule.tier);
     if (speaker == nullptr || rule.effect > speaker->effect) speaker = &rule;

@@ -111,6 +111,21 @@ INSTANTIATE_TEST_SUITE_P(
                           "P0182",
                           {6, 52},
                           "no secret is sent as"},
+        mistakes::Mistake{"header_that_is_another_to_some_servers",
+                          "secrets:\n  s: { host: a.org, method: GET, path: /a, header: X_Api_Key }\n",
+                          "P0182",
+                          {6, 52},
+                          "no secret is sent as"},
+        mistakes::Mistake{"header_that_says_where_it_came_from",
+                          "secrets:\n  s: { host: a.org, method: GET, path: /a, header: X-Forwarded-Host }\n",
+                          "P0182",
+                          {6, 52},
+                          "no secret is sent as"},
+        mistakes::Mistake{"address_for_a_host",
+                          "secrets:\n  s: { host: 8.8.8.8, method: GET, path: /a }\n",
+                          "P0181",
+                          {6, 8},
+                          "that have a name"},
         mistakes::Mistake{
             "two_for_one_field",
             "secrets:\n  s: { host: a.org, method: [GET, PUT], path: \"/a/**\" }\n"
@@ -244,6 +259,18 @@ TEST(Secrets, AreExpectedByTests) {
   ASSERT_FALSE(failed.diagnostics.empty());
   EXPECT_NE(failed.diagnostics.front().message.find("with secrets npm"), std::string::npos)
       << failed.diagnostics.front().format();
+}
+
+TEST(Secrets, AreComparedWithEachOtherInBoundedTime) {
+  std::string many = "secrets:\n";
+  for (int i = 0; i < 64; ++i)
+    many += "  s" + std::to_string(i) + ": { host: h.org, method: GET, path: \"/p" + std::to_string(i) +
+            "/**\" }\n";
+  EXPECT_NE(compile(std::vector<Source>{{"p.yaml", tier_text("user", many), {}}}).program, nullptr);
+  many += "  more: { host: i.org, method: GET, path: /a }\n";
+  const auto result = compile(std::vector<Source>{{"p.yaml", tier_text("user", many), {}}});
+  EXPECT_EQ(result.program, nullptr);
+  EXPECT_EQ(result.diagnostics.front().code, "P0185");
 }
 
 TEST(Secrets, ThatNoRuleInjectsAreTold) {

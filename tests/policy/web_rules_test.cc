@@ -110,6 +110,44 @@ INSTANTIATE_TEST_SUITE_P(
                     "call: fetch, method: POST, url: \"https://y.org/\", as: nobody, expect: ask b",
                     "call: tunnel, host: x.org, expect: deny no",
                 }},
+        Meaning{"who_asks_by_what_unless_tells_later",
+                "web:\n  h: { ask: any, hosts: a.org, tls: inspect, unless: { paths: /health } }\n",
+                {
+                    "call: fetch, url: \"https://a.org/x\", expect: ask h",
+                    "call: fetch, url: \"https://a.org/health\", expect: deny default",
+                }},
+        Meaning{"what_is_looked_into_is_not_passed_through",
+                "web:\n  gate: { ask: any, hosts: a.org, paths: \"/admin/**\", tls: inspect }\n"
+                "  get: { allow: GET, hosts: b.org, tls: inspect }\n"
+                "  pass: { allow: any, hosts: [a.org, b.org, c.org], tls: passthrough }\n",
+                {
+                    "call: fetch, url: \"https://a.org/admin/x\", expect: ask gate",
+                    "call: fetch, url: \"https://a.org/other\", expect: deny default",
+                    "call: fetch, url: \"https://b.org/\", expect: allow get",
+                    "call: fetch, method: POST, url: \"https://b.org/\", expect: deny default",
+                    "call: fetch, url: \"https://c.org/\", expect: allow pass",
+                }},
+        Meaning{"who_asks_by_address_is_asked_where_none_is_told",
+                "web:\n  k: { ask: any, cidrs: 8.8.8.0/24, tls: [none, passthrough] }\n",
+                {
+                    "call: fetch, url: \"http://a.org/\", expect: ask k",
+                    "call: fetch, url: \"http://a.org/\", address: 8.8.8.8, expect: ask k",
+                    "call: fetch, url: \"http://a.org/\", address: 198.41.0.4, expect: deny default",
+                    "call: tunnel, host: a.org, expect: ask k",
+                }},
+        Meaning{
+            "a_waiver_that_may_not_hold_keeps_nobody_from_being_asked",
+            "actions:\n  out: { ask: copy_out, host_path: \"transfer:**\", bytes: { min: 1MiB } }\n"
+            "  in: { allow: copy_out, host_path: \"transfer:free/**\" }\n"
+            "waivers:\n  w: { lift: out, bytes: { max: 2MiB }, until: 2099-01-01, reason: x }\n",
+            {
+                "call: copy_out, host_path: a, guest_path: /a, bytes: 5MiB, at: 2027-01-01, expect: ask out",
+                "call: copy_out, host_path: a, guest_path: /a, bytes: 1MiB, at: 2027-01-01, expect: deny "
+                "default",
+                "call: copy_out, host_path: a, guest_path: /a, bytes: 5MiB, at: 2099-01-02, expect: ask out",
+                "call: copy_out, host_path: free/a, guest_path: /a, bytes: 1MiB, at: 2027-01-01, expect: "
+                "allow in",
+            }},
         Meaning{"who_asks_by_size_lets_a_copy_be_looked_at",
                 "actions:\n  big: { ask: copy_out, host_path: \"transfer:out/**\", bytes: { min: 1MiB } }\n",
                 {
