@@ -130,7 +130,7 @@ class Checks {
     for (std::size_t action = 0; action < unseen_.size(); ++action) {
       if (!rule.actions.test(action)) continue;
       const auto& here = region(rule, action);
-      if (here.given_up || !here.boxes.empty()) return false;
+      if (here.given_up || here.waits || !here.boxes.empty()) return false;
       for (const auto& axis : here.emptied) {
         if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
       }
@@ -229,7 +229,7 @@ class Checks {
     bool any = false;
     for (std::size_t action = 0; action < unseen_.size(); ++action) {
       if (!rule.actions.test(action)) continue;
-      if (!certain(rule, action)) return false;
+      if (!certain(rule, action) || region(rule, action).waits) return false;
       if (cover(rule, action, counts, by, example) != Covered::yes) return false;
       any = true;
     }
@@ -318,7 +318,8 @@ class Checks {
       if (other.tier != tier.tier || other.effect == Effect::deny || !other.actions.test(action)) continue;
       if (++compared > kMaxAbove) return false;
       const auto& theirs = region(other, action);
-      if (theirs.given_up || (other.effect == Effect::ask && !theirs.emptied.empty())) return false;
+      if (theirs.given_up || theirs.waits || (other.effect == Effect::ask && !theirs.emptied.empty()))
+        return false;
       for (const auto& box : own.boxes) {
         for (const auto& their : theirs.boxes) {
           if (overlap(box, their, steps_) != Meeting::End::none) return false;

@@ -19,6 +19,7 @@ class Unfolding {
   Unfolding(Effect effect, const Unseen& unseen) : effect_(effect), unseen_(unseen) {}
 
   bool given_up() const { return given_up_; }
+  bool waits() const { return waits_; }
 
   Boxes of(const Condition& condition, bool holds) {
     return std::visit([&](const auto& is) { return unfold(is, holds); }, condition.is);
@@ -96,8 +97,11 @@ class Unfolding {
     return {Box{{Asked{{Axis::Of::fact, leaf.fact}, holds, &leaf}}}};
   }
   // What will be known when the same thing is asked again keeps no allow rule from matching, and makes no
-  // other rule match.
-  Boxes not_yet() const { return effect_ == Effect::allow ? Boxes{Box{}} : Boxes{}; }
+  // other rule match. One that asks may let the first half go on for it.
+  Boxes not_yet() {
+    waits_ = waits_ || effect_ == Effect::ask;
+    return effect_ == Effect::allow ? Boxes{Box{}} : Boxes{};
+  }
   static Boxes each(const std::vector<Asked>& asked) {
     Boxes boxes;
     for (const auto& one : asked) boxes.push_back(Box{{one}});
@@ -121,6 +125,7 @@ class Unfolding {
   Effect effect_;
   Unseen unseen_;
   bool given_up_ = false;
+  bool waits_ = false;
 };
 
 void sort_by_axis(std::vector<Asked>& asked) {
@@ -210,7 +215,9 @@ Region region_of(const Rule& rule, const Unseen& unseen, std::size_t& steps) {
   if (!rule.waivers.empty()) {
     for (auto& box : boxes) box.vague = true;
   }
-  return settle(std::move(boxes), unfolding.given_up(), steps);
+  auto region = settle(std::move(boxes), unfolding.given_up(), steps);
+  region.waits = unfolding.waits();
+  return region;
 }
 
 Region region_without_exception(const Rule& rule, const Unseen& unseen, std::size_t& steps) {

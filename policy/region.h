@@ -28,6 +28,7 @@ struct Region {
   std::vector<Box> boxes;            // none of them is empty
   std::vector<std::string> emptied;  // axes on which the boxes that were left out ask for the impossible
   bool given_up = false;             // too much to say; nothing follows from it
+  bool waits = false;  // beside them, calls that go on because the rule may ask about what follows
 };
 
 // Facts that an action has and that are not known when it is decided.

@@ -206,7 +206,7 @@ TEST(PolicyChecksProperty, MostOfWhatIsOfNoUseIsFound) {
     }
   }
   EXPECT_GT(needed, 30);
-  EXPECT_GT(found * 100, unneeded * 60) << found << " of " << unneeded;
+  EXPECT_GT(found * 2, unneeded) << found << " of " << unneeded;
 }
 
 // All texts of up to `most` of some letters.
