@@ -81,6 +81,8 @@ set -e
 if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
 if [ "$1" = purge ]; then
   rm -rf /var/lib/sallyport /var/lib/sallyport-transfer /run/sallyport
+  # What the machines of users had at run time: empty folders, and no link is followed.
+  find -P /tmp -mindepth 1 -maxdepth 2 -path '/tmp/sallyport-vmrun-[0-9]*' -type d -empty -delete || true
   rmdir --ignore-fail-on-non-empty /etc/sallyport/policy.d /etc/sallyport 2> /dev/null || true
   if getent passwd sallyport > /dev/null; then userdel sallyport || true; fi
   for group in sallyport sallyport-users; do
