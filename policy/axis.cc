@@ -165,6 +165,20 @@ bool has_patterns(std::span<const Asked> asked) {
   });
 }
 
+// Whether it holds for values only that are written out, each of which is a trial.
+bool is_written_out(const Asked& one) {
+  const auto plain = [](std::string_view pattern) {
+    return pattern.find_first_of("*?") == std::string::npos;
+  };
+  if (!one.holds) return false;
+  if (const auto* text = std::get_if<const TextLike*>(&one.what))
+    return std::all_of((*text)->patterns.begin(), (*text)->patterns.end(), plain);
+  if (const auto* like = std::get_if<const PathLike*>(&one.what))
+    return std::all_of((*like)->patterns.begin(), (*like)->patterns.end(),
+                       [&](const PathPattern& pattern) { return plain(pattern.text()); });
+  return std::holds_alternative<const WordIs*>(one.what);
+}
+
 Meeting search(std::span<const Asked> asked, std::size_t& steps) {
   const bool paths = std::holds_alternative<const PathLike*>(asked.front().what);
   GlobRelation relation(paths ? GlobRelation::Over::paths : GlobRelation::Over::texts);
@@ -243,7 +257,8 @@ Meeting meet(std::span<const Asked> asked, std::size_t& steps) {
       return {Meeting::End::some, std::move(value)};
     }
   }
-  return has_patterns(asked) ? search(asked, steps) : Meeting{Meeting::End::none};
+  const bool tried = !has_patterns(asked) || std::any_of(asked.begin(), asked.end(), is_written_out);
+  return tried ? Meeting{Meeting::End::none} : search(asked, steps);
 }
 
 std::optional<AxisValue> value_at(const Axis& axis, const Question& question) {

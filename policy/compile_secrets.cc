@@ -71,21 +71,6 @@ std::optional<Asked> asked(const Condition& part, bool holds = true) {
   return std::nullopt;
 }
 
-// What is written out: whether the texts of two lists have nothing in common. Nothing where a pattern stands.
-std::optional<bool> texts_apart(const PathLike& one, const PathLike& two) {
-  const auto is_plain = [](const PathPattern& pattern) {
-    return pattern.text().find_first_of("*?[{") == std::string::npos;
-  };
-  const auto plain = [&](const PathLike& of) {
-    return std::all_of(of.patterns.begin(), of.patterns.end(), is_plain);
-  };
-  if (!plain(one) || !plain(two)) return std::nullopt;
-  return std::none_of(one.patterns.begin(), one.patterns.end(), [&](const PathPattern& mine) {
-    return std::any_of(two.patterns.begin(), two.patterns.end(),
-                       [&](const PathPattern& other) { return mine.text() == other.text(); });
-  });
-}
-
 // The fact on which what the two ask has nothing in common; null where there may be a request that both hold
 // for.
 const FactInfo* apart(const Condition& secret, const Condition& other) {
@@ -96,14 +81,6 @@ const FactInfo* apart(const Condition& secret, const Condition& other) {
     for (const auto& theirs : parts_of(other)) {
       const auto two = asked(theirs);
       if (two && two->axis == one->axis) together.push_back(*two);
-    }
-    const auto* paths = std::get_if<const PathLike*>(&one->what);
-    const auto* others = together.size() == 2 ? std::get_if<const PathLike*>(&together[1].what) : nullptr;
-    if (paths != nullptr && others != nullptr && together[1].holds) {
-      if (const auto known = texts_apart(**paths, **others)) {
-        if (*known) return &info_of(one->axis.fact);
-        continue;
-      }
     }
     auto steps = kEnough;
     if (meet(together, steps).end == Meeting::End::none) return &info_of(one->axis.fact);
@@ -128,7 +105,7 @@ void check_hosts(const Condition& bound, const yaml::Entry& hosts, const std::st
     for (const auto& pattern : like->patterns) {
       const auto host = spell_host(pattern);
       const auto read = Host::parse(host);
-      if (host == "any" || host.find('*') != std::string::npos || !read || !read->is_name()) {
+      if (host == "any" || !read || !read->is_name()) {
         into.error("P0181", hosts.at,
                    what + " goes to hosts that have a name and are named in full, not to " + quoted(host));
       }

@@ -467,18 +467,14 @@ void ask_at_last(Judgement& judgement) {
   judgement.code = spelling(Effect::ask);
 }
 
-Answer answer(const RuleProgram& program, const StatedQuestion& question) {
-  auto first = one_by_one(program, question, question.requests);
-  if (is_looked_into(program, question)) return first;
-  auto other = one_by_one(program, question, question.instead);
-  return other.judgement.effect < first.judgement.effect ? other : first;
-}
-
 const std::vector<Request>& asked_of(const RuleProgram& program, const StatedQuestion& question) {
   if (is_looked_into(program, question)) return question.requests;
-  const auto first = one_by_one(program, question, question.requests).judgement.effect;
-  const auto other = one_by_one(program, question, question.instead).judgement.effect;
-  return other < first ? question.instead : question.requests;
+  const auto passed = one_by_one(program, question, question.instead).judgement.effect;
+  return passed == Effect::deny ? question.requests : question.instead;
+}
+
+Answer answer(const RuleProgram& program, const StatedQuestion& question) {
+  return one_by_one(program, question, asked_of(program, question));
 }
 
 }  // namespace policy
