@@ -9,6 +9,7 @@
 #include "policy/compile_condition.h"
 #include "policy/compile_secrets.h"
 #include "policy/compile_web.h"
+#include "policy/obligation.h"
 #include "policy/units.h"
 #include "policy/wording.h"
 
@@ -141,6 +142,14 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Section& 
   std::vector<std::string_view> keys(condition_keys().begin(), condition_keys().end());
   keys.insert(keys.end(), kEffects.begin(), kEffects.end());
   keys.insert(keys.end(), kRuleKeys.begin(), kRuleKeys.end());
+  for (const auto& [key, instead] : uncarried_obligations()) {
+    const auto* demanded = entry.value.find(key);
+    if (demanded == nullptr) continue;
+    keys.push_back(key);
+    into.error(
+        "P0134", demanded->at,
+        what + " demands " + quoted(key) + ", which nothing here can carry out; " + std::string(instead));
+  }
   const Mapping mapping(entry.value, what, keys, into);
   if (entry.value.kind != Kind::map) return std::nullopt;
   const auto* effect = only_effect(entry, into);

@@ -130,7 +130,10 @@ struct Evaluator {
     return missing(fact, value);
   }
   Tri missing(Fact fact, const Value& value) const {
-    if (std::holds_alternative<Later>(value)) return later;
+    if (std::holds_alternative<Later>(value)) {
+      gaps.later = true;
+      return later;
+    }
     gaps.facts.set(static_cast<std::size_t>(fact));
     return Tri::unknown;
   }

@@ -111,6 +111,7 @@ bool takes(const AddressIn&, std::span<const Address> addresses);
 struct Gaps {
   std::bitset<kFacts> facts;
   std::vector<std::string_view> named;  // settings and what is known of a subject; point into the condition
+  bool later = false;                   // one was needed that will be known when the question is asked again
 };
 
 // `later` is the answer for a fact that will be known when the question is asked again; `not` turns it round.

@@ -10,6 +10,7 @@
 #include "policy/compile.h"
 #include "policy/facts.h"
 #include "policy/limit.h"
+#include "policy/obligation.h"
 #include "policy/wording.h"
 
 namespace policy {
@@ -78,9 +79,8 @@ struct Named {
 };
 constexpr std::array<Named, 3> kEffects{{
     {"allow",
-     "may carry `clamp: { timeout, by }`, which lowers a number instead of refusing; like each rule, "
-     "`shadow: true`, with which it is tried and not enforced"},
-    {"ask", "a person must agree; may carry `who` (`user`, `client` or a subject), `within` and `clamp`"},
+     "may carry obligations; like each rule, `shadow: true`, with which it is tried and not enforced"},
+    {"ask", "a person must agree; may carry `who` (`user`, `client` or a subject), `within` and obligations"},
     {"deny", "may carry `why` and `hint`, which are told to whoever is refused"},
 }};
 
@@ -172,6 +172,11 @@ std::vector<std::pair<std::string, Table>> tables() {
   }
   Table effects({"effect", "carries"});
   for (const auto& effect : kEffects) effects.row({std::string(effect.name), std::string(effect.meaning)});
+  Table demands({"obligation", "of", "in rules that", "meaning"});
+  for (const auto& one : obligations()) {
+    demands.row({std::string(one.key), joined(actions_with(one.actions)), std::string(one.effects),
+                 std::string(one.meaning)});
+  }
   Table limits({"limit", "meaning"});
   for (const auto meter : kMeters) {
     limits.row({std::string(spelling(meter)), std::string(meaning(meter))});
@@ -180,13 +185,14 @@ std::vector<std::pair<std::string, Table>> tables() {
           {"Facts", std::move(facts)},
           {"Settings, under `when`", std::move(settings)},
           {"Effects", std::move(effects)},
+          {"Obligations", std::move(demands)},
           {"Limits", std::move(limits)}};
 }
 
 }  // namespace
 
 Json facts_json() {
-  Json::Array actions, facts, settings, effects, limits;
+  Json::Array actions, facts, settings, effects, demands, limits;
   for (const auto& word : action_words()) {
     if (word.name == "any") continue;
     actions.push_back(Json(Json::Object{{"action", word.name}, {"facts", list(facts_of(word.actions))}}));
@@ -205,6 +211,12 @@ Json facts_json() {
   for (const auto& effect : kEffects) {
     effects.push_back(Json(Json::Object{{"effect", effect.name}, {"carries", effect.meaning}}));
   }
+  for (const auto& one : obligations()) {
+    demands.push_back(Json(Json::Object{{"obligation", one.key},
+                                        {"actions", list(actions_with(one.actions))},
+                                        {"effects", one.effects},
+                                        {"meaning", one.meaning}}));
+  }
   for (const auto meter : kMeters) {
     limits.push_back(Json(Json::Object{{"limit", spelling(meter)}, {"meaning", meaning(meter)}}));
   }
@@ -212,6 +224,7 @@ Json facts_json() {
                            {"facts", std::move(facts)},
                            {"settings", std::move(settings)},
                            {"effects", std::move(effects)},
+                           {"obligations", std::move(demands)},
                            {"limits", std::move(limits)}});
 }
 

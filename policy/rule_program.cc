@@ -210,9 +210,10 @@ Ruling RuleProgram::rule_on(const Question& question, Scratch& scratch) const {
   for (const auto index : scratch.search.found) {
     const auto& rule = set_.rules[index];
     const Waiver* waiver = nullptr;
+    scratch.gaps.later = false;
     if (!matches(rule, question, scratch.gaps, &waiver)) {
       if (waiver != nullptr) scratch.waived.push_back(waiver);
-      if (waits(rule, question)) {
+      if (scratch.gaps.later && waits(rule, question)) {
         spoken.wait(rule);
         scratch.waiting.push_back(&rule);
       }
