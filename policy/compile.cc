@@ -140,7 +140,7 @@ class Compilation {
       if (text && tier.named && *text != tier.scope.name) {
         report.error("P0104", name->value.at,
                      "the files of tier " + quoted(spelling(file.tier)) + " call it both " +
-                         quoted(tier.scope.name) + " and " + quoted(*text));
+                         quoted(tier.scope.name) + " and " + quoted(*text) + "; give them one `name`");
       }
       if (text) {
         tier.scope.name = *text;

@@ -70,7 +70,7 @@ class FactCompiler {
     if (!lacking.empty()) {
       error("P0114", entry.at,
             quoted(entry.key) + " means nothing for " + lacking + "; give " + what_name() +
-                " only actions that have it");
+                " only actions that have it" + what_they_have());
       return false;
     }
     if (info.fact == Fact::command && ground_.widens()) {
@@ -79,6 +79,16 @@ class FactCompiler {
       return false;
     }
     return true;
+  }
+
+  // What else could be meant.
+  std::string what_they_have() const {
+    std::vector<std::string> names;
+    for (const auto& info : fact_table()) {
+      const bool own = !info.name.starts_with("sandbox.");
+      if (own && (info.actions & ground_.actions) == ground_.actions) names.push_back(quoted(info.name));
+    }
+    return names.empty() ? "" : ", or ask by what these have: " + joined(names);
   }
 
   std::string what_name() const { return std::string(what_); }
@@ -309,7 +319,7 @@ class FactCompiler {
       if (!text.starts_with(kTransfer)) {
         error("P0123", value.at,
               quoted(info.name) + " needs its root: write " +
-                  (text.starts_with('/')
+                  (text.starts_with('/') || text.starts_with('~')
                        ? "the path below the transfer folder, like `transfer:reports/**`"
                        : quoted(std::string(kTransfer) + value.text) + " for a path in the transfer folder"));
         return false;

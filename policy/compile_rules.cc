@@ -55,7 +55,9 @@ ActionSet named_actions(const yaml::Entry& effect, const Section& section, const
     into.error("P0121", effect.value.at,
                quoted(effect.key) + " is empty and would match nothing; remove the rule");
   }
-  for (const auto& word : *words) {
+  for (std::size_t i = 0; i < words->size(); ++i) {
+    const auto& word = (*words)[i];
+    const auto at = effect.value.kind == Kind::list ? effect.value.items[i].at : effect.value.at;
     if (word == "any") {
       actions |= section.any;
       continue;
@@ -64,7 +66,7 @@ ActionSet named_actions(const yaml::Entry& effect, const Section& section, const
       actions |= known->actions;
       if ((known->actions & section.nothing).none()) continue;
       const bool web = (known->actions & web_actions()).any();
-      into.error("P0160", effect.value.at,
+      into.error("P0160", at,
                  quoted(word) + " is no action of `" + std::string(section.name) + "`; its rules stand in `" +
                      (web ? "web" : "actions") + "`");
       continue;
@@ -73,9 +75,13 @@ ActionSet named_actions(const yaml::Entry& effect, const Section& section, const
     for (const auto& known : action_words()) names.push_back(known.name);
     const bool method =
         word == "GET" || word == "HEAD" || word == "POST" || word == "PUT" || word == "DELETE";
-    into.error("P0110", effect.value.at,
+    const auto near = suggestion(word, names);
+    into.error("P0110", at,
                "there is no action " + quoted(word) +
-                   (method ? "; rules about methods stand in `web`" : suggestion(word, names)));
+                   (method                        ? "; rules about methods stand in `web`"
+                    : !near.empty()               ? near
+                    : word.find(' ') != word.npos ? "; commas stand between the words of a list"
+                                                  : "; `sallyport policy facts` lists those there are"));
   }
   return actions;
 }
@@ -150,8 +156,10 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Section& 
         "P0134", demanded->at,
         what + " demands " + quoted(key) + ", which nothing here can carry out; " + std::string(instead));
   }
+  const auto errors = into.diagnostics->errors();
   const Mapping mapping(entry.value, what, keys, into);
   if (entry.value.kind != Kind::map) return std::nullopt;
+  const bool understood = into.diagnostics->errors() == errors;
   const auto* effect = only_effect(entry, into);
   if (effect == nullptr) return std::nullopt;
 
@@ -173,7 +181,8 @@ std::optional<ParsedRule> compile_rule(const yaml::Entry& entry, const Section& 
       into.error("P0121", unless->at, "`unless` of " + what + " asks nothing");
     rule.unless = compile_conditions(unless->value, ground.inside_not(), "`unless` of " + what, into);
   }
-  if (web) complete_web_rule(*effect, entry.value, what, rule, into);
+  // A key that is not one may be what the rule seems to lack.
+  if (web && understood) complete_web_rule(*effect, entry.value, what, rule, into);
   rule.shadow = mapping.boolean("shadow").value_or(false);
   if (const auto* since = mapping.find("since")) {
     const auto day = read_date(since->value, "`since` of " + what, into);

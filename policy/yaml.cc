@@ -18,6 +18,9 @@
 namespace policy::yaml {
 namespace {
 
+constexpr const char* kAlias =
+    "a word that begins with `*` is an alias, which is not part of this language; quote it, or use a set";
+
 constexpr std::size_t kMaxKey = 128;
 
 // Ends the parsing; what was wrong has been reported.
@@ -73,7 +76,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    error("Y0111", position(mark), "aliases (`*`) are not part of this language; use a set");
+    error("Y0111", position(mark), kAlias);
     if (expects_key()) {
       take_key("", position(mark));
     } else {
@@ -236,10 +239,12 @@ void report_syntax(const YAML::Exception& failure, std::string_view text, const 
                    Lines& lines, std::string_view file, Diagnostics& into) {
   const auto offset = builder.offset(failure.mark);
   if (offset < text.size() && text[offset] == '*') {
-    into.error("Y0111", file, lines.at(offset), "aliases (`*`) are not part of this language; use a set");
+    into.error("Y0111", file, lines.at(offset), kAlias);
     return;
   }
-  into.error("Y0100", file, lines.at(offset), "this is not YAML: " + failure.msg);
+  into.error("Y0100", file, lines.at(offset),
+             "this is not YAML: " + failure.msg +
+                 "; a quote, bracket, colon or indent here or on a line above is wrong");
 }
 
 void parse(std::string_view text, Lines& lines, std::string_view file, Diagnostics& into, Builder& builder) {

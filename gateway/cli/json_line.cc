@@ -9,6 +9,7 @@
 
 #include "gateway/mcp/line_reader.h"
 #include "policy/diagnostic.h"
+#include "policy/wording.h"
 
 namespace gateway::cli {
 
@@ -34,8 +35,9 @@ policy::Result<void> only_keys(const json& object, std::string_view what,
   if (!object.is_object()) return invalid_line(std::string(what) + " must be an object");
   for (const auto& [key, value] : object.items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      const auto near = policy::suggestion(key, keys);
       return invalid_line("unknown key `" + key + "` in " + std::string(what) +
-                          policy::suggestion(key, keys));
+                          (near.empty() ? "; it takes " + policy::joined({keys.begin(), keys.end()}) : near));
     }
   }
   return {};
