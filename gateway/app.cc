@@ -276,6 +276,7 @@ asio::awaitable<mcp::ToolResult> App::call(std::string tool, mcp::JsonPtr argume
                                            std::optional<policy::Error> refusal,
                                            std::shared_ptr<ClientChannel> client) {
   const auto world = parts_->current();
+  if (world->machines) co_await world->machines->taken_over(stop);
   co_return co_await world->calls->carry_out(std::move(tool), std::move(arguments), std::move(caller),
                                              std::move(progress), std::move(stop), std::move(refusal),
                                              std::move(client));
@@ -283,6 +284,7 @@ asio::awaitable<mcp::ToolResult> App::call(std::string tool, mcp::JsonPtr argume
 
 asio::awaitable<Result<std::string>> App::status(policy::Caller caller) {
   const auto world = parts_->current();
+  if (world->machines) co_await world->machines->taken_over({});
   auto pending = world->engine->decide(caller, policy::List{});
   auto verdict = co_await vmware::settled(std::move(pending));
   auto* grant = std::get_if<policy::Grant<policy::List>>(&verdict);
@@ -359,6 +361,7 @@ asio::awaitable<Result<void>> App::kill_switch(policy::Caller caller, policy::Ki
     (void)grant->close({.ok = removed.has_value(), .code = removed ? "ok" : removed.error().code});
     co_return removed;
   }
+  if (world->machines) co_await world->machines->taken_over({});
   // First nothing new, then what there is; the file makes it hold for the next owner too.
   parts_->stopped = true;
   world->engine->refuse_all(kill_switch_refusal());

@@ -30,7 +30,11 @@ struct FolderEntry {
 policy::Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 // Its first `bytes` bytes, or all of it when it is shorter.
 policy::Result<std::string> read_head(const std::string& path, std::size_t bytes);
-// Size of a regular file with one name that is ours.
+// So many bytes behind `offset`; fewer, or none, where it ends.
+policy::Result<std::string> read_part(const std::string& path, std::uint64_t offset, std::size_t bytes);
+// Size of a regular file with one name, whoever's.
+policy::Result<std::uint64_t> size_of(const std::string& path);
+// The same of one that is ours.
 policy::Result<std::uint64_t> file_size(const std::string& path);
 // Replaces the file in one step: a fresh file beside it, 0600, flushed, renamed, the folder flushed.
 policy::Result<> write_file(const std::string& path, std::string_view bytes);

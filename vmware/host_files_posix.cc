@@ -181,6 +181,23 @@ policy::Result<std::string> read_head(const std::string& path, std::size_t wante
   return read_up_to(*file, path, std::min(wanted, static_cast<std::size_t>(found.st_size)));
 }
 
+policy::Result<std::string> read_part(const std::string& path, std::uint64_t offset, std::size_t wanted) {
+  struct stat found{};
+  auto file = open_regular(path, found);
+  if (!file) return tl::unexpected(file.error());
+  const auto size = static_cast<std::uint64_t>(found.st_size);
+  if (offset >= size) return std::string();
+  if (::lseek(file->get(), static_cast<off_t>(offset), SEEK_SET) < 0) return io_error("read", path, errno);
+  return read_up_to(*file, path, std::min(wanted, static_cast<std::size_t>(size - offset)));
+}
+
+policy::Result<std::uint64_t> size_of(const std::string& path) {
+  struct stat found{};
+  const auto file = open_regular(path, found);
+  if (!file) return tl::unexpected(file.error());
+  return static_cast<std::uint64_t>(found.st_size);
+}
+
 policy::Result<std::uint64_t> file_size(const std::string& path) {
   struct stat found{};
   if (::lstat(path.c_str(), &found) != 0) return io_error("look at", path, errno);

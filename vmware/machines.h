@@ -104,6 +104,9 @@ class Machines : public policy::Inventory, public policy::LabelKeeper {
   // who would be refused by that count.
   virtual boost::asio::awaitable<void> recount(policy::Caller cause, policy::SandboxId) = 0;
 
+  // Until it is known which machines of an owner that died are this one's, so that nobody is told that they do
+  // not exist; 20 s at the most.
+  virtual boost::asio::awaitable<void> taken_over(std::stop_token) = 0;
   // Destroys, as `system`, what is past its age or belongs to nobody any more; called now and then, and at
   // start.
   virtual boost::asio::awaitable<void> sweep() = 0;

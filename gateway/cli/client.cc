@@ -108,7 +108,13 @@ Result<nlohmann::json> Client::call(std::string_view tool, const nlohmann::json&
       {"id", id},
       {"method", "tools/call"},
       {"params", {{"name", tool}, {"arguments", arguments}, {"_meta", {{"progressToken", id}}}}}};
-  if (auto sent = write_all(connection_.get(), request.dump() + "\n", within); !sent) {
+  std::string words;
+  try {
+    words = request.dump() + "\n";
+  } catch (const nlohmann::json::type_error&) {
+    return policy::fail("usage", "an argument is not UTF-8; ids, commands and paths are");
+  }
+  if (auto sent = write_all(connection_.get(), words, within); !sent) {
     return tl::unexpected(sent.error());
   }
   while (true) {

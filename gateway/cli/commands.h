@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,10 @@ enum class KillSwitchPosition { on, off };
 int kill_switch(const Sources&, KillSwitchPosition);
 
 int sandbox_ls(const Sources&, bool json);
-// What a machine is to have; 0 and an empty name: as usual.
+// What a machine is to have; as usual where nothing is said.
 struct MachineSize {
-  std::string image;
-  std::uint32_t cpus = 0, memory_mb = 0, disk_gb = 0;
+  std::optional<std::string> image;
+  std::optional<std::uint32_t> cpus, memory_mb, disk_gb;
 };
 int sandbox_create(const Sources&, const std::string& network, const MachineSize&);
 int sandbox_run(const Sources&, const std::string& sandbox, const std::string& command,

@@ -25,6 +25,33 @@ int with_result(const Sources& sources, std::string_view tool, const Json& argum
   return then(*client, result->value("structuredContent", Json::object()));
 }
 
+// Prints what a command wrote, from its first byte on, as far as it is kept.
+class Stream final {
+ public:
+  Stream(std::string name, std::FILE* to) : name_(std::move(name)), to_(to) {}
+  std::int64_t at() const { return at_; }
+  // Whether there is more to ask for. The answer to a run is the newest part of the stream.
+  bool take(const Json& result, bool newest) {
+    const auto number = [&](const char* what) { return result.value(name_ + what, std::int64_t{0}); };
+    const auto offset = number("_offset");
+    if (newest && offset > at_) return true;
+    if (offset > at_) {
+      std::fprintf(stderr, "sallyport: %lld bytes of %s are no longer kept\n",
+                   static_cast<long long>(offset - at_), name_.c_str());
+    }
+    const auto text = printable(result.value(name_, ""));
+    std::fputs(text.c_str(), to_);
+    std::fflush(to_);
+    at_ = number("_next_offset");
+    return at_ < number("_total");
+  }
+
+ private:
+  std::string name_;
+  std::FILE* to_;
+  std::int64_t at_ = 0;
+};
+
 }  // namespace
 
 int sandbox_ls(const Sources& sources, bool json) {
@@ -47,10 +74,10 @@ int sandbox_ls(const Sources& sources, bool json) {
 
 int sandbox_create(const Sources& sources, const std::string& network, const MachineSize& size) {
   Json arguments{{"network", network}};
-  if (!size.image.empty()) arguments["image"] = size.image;
-  if (size.cpus != 0) arguments["cpus"] = size.cpus;
-  if (size.memory_mb != 0) arguments["memory_mb"] = size.memory_mb;
-  if (size.disk_gb != 0) arguments["disk_gb"] = size.disk_gb;
+  if (size.image) arguments["image"] = *size.image;
+  if (size.cpus) arguments["cpus"] = *size.cpus;
+  if (size.memory_mb) arguments["memory_mb"] = *size.memory_mb;
+  if (size.disk_gb) arguments["disk_gb"] = *size.disk_gb;
   return with_result(sources, "sandbox_create", arguments, kLong, [](Client&, const Json& result) {
     std::printf("%s\n", result.value("sandbox_id", "").c_str());
     return 0;
@@ -62,21 +89,19 @@ int sandbox_run(const Sources& sources, const std::string& sandbox, const std::s
   Json arguments{{"sandbox_id", sandbox}, {"command", command}};
   if (timeout_seconds > 0) arguments["timeout_seconds"] = timeout_seconds;
   return with_result(sources, "sandbox_run", arguments, kLong, [&](Client& client, Json result) {
-    std::fputs(printable(result.value("stdout", "")).c_str(), stdout);
-    std::fputs(printable(result.value("stderr", "")).c_str(), stderr);
+    Stream out("stdout", stdout), err("stderr", stderr);
     const auto job = result.value("job_id", "");
-    while (result.value("status", "") == "running") {
-      std::int64_t out = result.value("stdout_next_offset", std::int64_t{0});
-      std::int64_t err = result.value("stderr_next_offset", std::int64_t{0});
-      auto next = client.call(
-          "sandbox_check",
-          {{"sandbox_id", sandbox}, {"job_id", job}, {"stdout_offset", out}, {"stderr_offset", err}}, kShort);
+    for (bool newest = true;; newest = false) {
+      const auto before = out.at() + err.at();
+      const bool out_more = out.take(result, newest), err_more = err.take(result, newest);
+      const bool got_on = newest || out.at() + err.at() > before;
+      if (result.value("status", "") != "running" && !(got_on && (out_more || err_more))) break;
+      const Json asked{
+          {"sandbox_id", sandbox}, {"job_id", job}, {"stdout_offset", out.at()}, {"stderr_offset", err.at()}};
+      auto next = client.call("sandbox_check", asked, kShort);
       if (!next) return complain(next.error());
       if (failed(*next)) return complain(*next);
       result = (*next)["structuredContent"];
-      std::fputs(printable(result.value("stdout", "")).c_str(), stdout);
-      std::fputs(printable(result.value("stderr", "")).c_str(), stderr);
-      std::fflush(stdout);
     }
     if (result.value("status", "") == "timed_out") {
       std::fprintf(stderr, "sallyport: the command was stopped at its timeout\n");

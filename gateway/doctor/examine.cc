@@ -9,6 +9,7 @@
 #include "gateway/owner/spawn.h"
 #include "gateway/settings/folder.h"
 #include "policy/compile.h"
+#include "vmware/base/base_machine.h"
 
 namespace gateway::doctor {
 namespace {
@@ -171,7 +172,7 @@ void examine(const Settings& settings, const Host& host, Report& report) {
                 "`sallyport settings` lists all settings"});
   }
   if (settings.problems.empty()) {
-    std::string read = "nothing is set, the defaults hold";
+    std::string read = "no file of settings is read; what flags and the environment do not set is as usual";
     for (const auto& file : settings.config_files) {
       if (is_regular_file(file)) read = "read from " + file;
     }
@@ -190,7 +191,12 @@ void examine(const Settings& settings, const Host& host, Report& report) {
     report.add({std::string(check), Health::bad, one.message, std::string(mend_of(check))});
   }
   tools(setup, host, report);
-  if (!bad_image) report.add({"image", Health::good, setup.machine.base_vmx});
+  if (!bad_image) {
+    const auto sound = vmware::check_base(setup.machine.base_vmx, setup.machine.snapshot);
+    report.add(sound ? Finding{"image", Health::good, setup.machine.base_vmx}
+                     : Finding{"image", Health::bad, setup.machine.base_vmx + ": " + sound.error().message,
+                               std::string(mend_of("image")) + " and `snapshot`"});
+  }
   if (!bad_folders) report.add({"permissions", Health::good, "state, clones and log are this user's alone"});
   // Whether folders overlap is known only where they all could be made.
   if (!bad_folders && !overlap) report.add({"overlap", Health::good, "no folder lies inside another"});

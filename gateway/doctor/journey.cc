@@ -66,8 +66,11 @@ class Journey final {
     if (wrong.empty()) {
       report_.add({name, Health::good, done, {}, took});
     } else {
-      report_.add({name, Health::bad, wrong.substr(0, 600),
-                   "mend the problems above first; `sallyport audit show` has what was decided", took});
+      report_.add(
+          {name, Health::bad, wrong.substr(0, 600),
+           std::string(report_.healthy() ? "" : "mend the problems above first; ") +
+               "`sallyport audit show` has what was decided, owner.log in the state folder what went on",
+           took});
     }
     return wrong.empty();
   }

@@ -23,6 +23,18 @@ test('sandbox create, ls, run, cp, rm', { timeout: 2 * kCreateLimit }, async () 
   assert.match(await good('sandbox', 'run', sandbox, 'echo "hello from $(hostname)"'), /^hello from /m);
   const failed = await world.command(['sandbox', 'run', sandbox, 'exit 4']);
   assert.equal(failed.code, 4, failed.out + failed.err);
+  // More than one answer holds, on both streams, and more than is kept.
+  const both = await world.command(['sandbox', 'run', sandbox, 'seq 30000; seq 20000 >&2']);
+  const numbers = (to) => Array.from({ length: to }, (_, i) => `${i + 1}\n`).join('');
+  assert.ok(both.out === numbers(30000), `${both.out.length} characters of stdout`);
+  assert.ok(both.err.endsWith(numbers(20000)), `${both.err.length} characters of stderr`);
+  const lost = await world.command(['sandbox', 'run', sandbox, 'seq 400000']);
+  assert.ok(lost.out.endsWith('\n399999\n400000\n') && lost.out.length >= 1_000_000, String(lost.out.length));
+  assert.match(lost.err, /bytes of stdout are no longer kept/);
+  for (const odd of [['--cpus', '0'], ['--disk-gb', '0'], ['--image', '']]) {
+    const refused = await world.command(['sandbox', 'create', ...odd]);
+    assert.notEqual(refused.code, 0, odd.join(' '));
+  }
   await writeFile(path.join(world.transfer, 'note.txt'), 'a note\n');
   await good('sandbox', 'cp', 'note.txt', `${sandbox}:/home/agent/note.txt`);
   await good('sandbox', 'run', sandbox, 'tr a-z A-Z < note.txt > loud.txt');

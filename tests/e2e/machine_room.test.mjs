@@ -2,7 +2,7 @@
 // restarted, an owner that is killed while others use the same base.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eventually, kCreateLimit, kMinute, machinesOf, World } from './harness.mjs';
+import { eventually, kCreateLimit, kMinute, machinesOf, processesOf, World } from './harness.mjs';
 
 let first, second;
 before(async () => {
@@ -76,6 +76,31 @@ test('jobs of a guest that was restarted are lost, and the sandbox goes on', { t
   assert.equal(again.stdout, 'up\n');
   await client.good('sandbox_destroy', { sandbox_id: sandbox });
   await client.close();
+});
+
+test('the first call to a new owner knows the sandbox of the one that died', { timeout: 4 * kCreateLimit }, async () => {
+  const id = /sbx-[0-9a-f]{32}/.exec((await first.command(['sandbox', 'create'])).out)[0];
+  const killOwner = async () => {
+    const owner = (await processesOf(first.folder)).find(({ command }) => command.includes('daemon'));
+    process.kill(owner.pid, 'SIGKILL');
+  };
+  await killOwner();
+  const ran = await first.command(['sandbox', 'run', id, 'echo alive']);
+  assert.equal(ran.out, 'alive\n', ran.err);
+  // A machine that does not answer for a while is not one that is off.
+  const [{ pid }] = await machinesOf(first.folder);
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await killOwner();
+    assert.match((await first.command(['sandbox', 'ls'])).out, new RegExp(`${id}.*ready`));
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  assert.equal((await first.command(['sandbox', 'run', id, 'echo alive'])).out, 'alive\n');
+  await killOwner();
+  const gone = await first.command(['sandbox', 'rm', id]);
+  assert.equal(gone.code, 0, gone.err);
+  assert.deepEqual(await machinesOf(first.folder), []);
 });
 
 test('two state folders on one base do not touch each other', { timeout: 4 * kCreateLimit }, async () => {

@@ -23,6 +23,7 @@ inline std::string little_endian(std::uint64_t value, int width) {
   return bytes;
 }
 
+// It has no tables, so that nothing behind the head is missing.
 struct Qcow2 {
   std::uint32_t version = 3;
   std::uint64_t size = 1 << 30;
@@ -42,8 +43,8 @@ struct Qcow2 {
     const auto name_at = backing.empty() ? 0 : length + extensions.size();
     std::string head = "QFI\xfb" + big_endian(version, 4) + big_endian(name_at, 8) +
                        big_endian(backing.size(), 4) + big_endian(cluster_bits, 4) + big_endian(size, 8) +
-                       big_endian(crypt, 4) + big_endian(1, 4) + big_endian(0x30000, 8) +
-                       big_endian(0x10000, 8) + big_endian(1, 4) + big_endian(0, 4) + big_endian(0, 8);
+                       big_endian(crypt, 4) + big_endian(0, 4) + big_endian(0, 8) +
+                       big_endian(0, 8) + big_endian(1, 4) + big_endian(0, 4) + big_endian(0, 8);
     if (version == 3) {
       head += big_endian(features, 8) + std::string(16, '\0') + big_endian(4, 4) + big_endian(length, 4);
     }

@@ -14,6 +14,7 @@
 #include "gateway/doctor/journey.h"
 #include "gateway/doctor/program.h"
 #include "gateway/settings/folder.h"
+#include "tests/fakes/disk_images.h"
 
 namespace gateway::doctor {
 namespace {
@@ -28,12 +29,11 @@ class DoctorTest : public ::testing::Test {
     ASSERT_NE(::mkdtemp(name), nullptr);
     folder_ = name;
     for (const char* part : {"/base", "/bin", "/transfer"}) std::filesystem::create_directory(folder_ + part);
-    std::ofstream(folder_ + "/base/vm.vmx") << "";
     program("sallyport-vmrun", "printf 'own-uid: yes; 1\\nlandlock: yes; 3\\nkvm: yes; open\\n'");
     for (const char* tool : {"qemu-system-x86_64", "qemu-img", "mmdebstrap"}) program(tool, "echo version 7");
     settings_.state_dir = folder_ + "/state";
     settings_.transfer_dir = folder_ + "/transfer";
-    settings_.base_vmx = folder_ + "/base/vm.vmx";
+    settings_.base_vmx = fakes::make_base(folder_ + "/base");
     settings_.vmrun = folder_ + "/bin/sallyport-vmrun";
     settings_.guest_user = "agent";
     settings_.guest_password = Secret("throw-away");
@@ -98,6 +98,14 @@ TEST_F(DoctorTest, FindsAWrongSetting) {
 TEST_F(DoctorTest, FindsAMissingVmrun) {
   settings_.vmrun = folder_ + "/bin/none";
   expect(Health::bad, "tools", "vmrun");
+}
+
+TEST_F(DoctorTest, FindsABaseMachineOfWhichNoSandboxCanBeMade) {
+  settings_.snapshot = "nosuch";
+  expect(Health::bad, "image", "snapshot");
+  settings_.snapshot = "clean";
+  std::filesystem::remove(folder_ + "/base/base.qcow2");
+  expect(Health::bad, "image", "image build");
 }
 
 TEST_F(DoctorTest, FindsMissingAndBrokenTools) {

@@ -7,6 +7,7 @@
 #include "tests/fakes/disk_images.h"
 #include "tests/vmware/house.h"
 #include "vmware/base/qcow2_header.h"
+#include "vmware/base/qcow2_tables.h"
 #include "vmware/base/snapshot_records.h"
 #include "vmware/base/vmdk_descriptor.h"
 
@@ -54,6 +55,45 @@ TEST(Qcow2Header, RefusesWhatReachesElsewhereOrIsNotKnown) {
     ASSERT_FALSE(read) << one.name;
     EXPECT_EQ(read.error().code, one.code) << one.name;
   }
+}
+
+// 64 KiB clusters: the head, the counts, the first table, one second table, one cluster of data, one
+// compressed.
+std::string image_with_tables() {
+  fakes::Qcow2 image;
+  image.cluster_bits = 16;
+  auto bytes = image.bytes();
+  bytes.resize(0x50000 + 100);
+  const auto put = [&](std::size_t at, std::uint64_t value, int width) {
+    for (int i = 0; i < width; ++i)
+      bytes[at + static_cast<std::size_t>(i)] = static_cast<char>(value >> (8 * (width - 1 - i)) & 255);
+  };
+  put(36, 2, 4);
+  put(40, 0x20000, 8);
+  put(48, 0x10000, 8);
+  put(0x20000 + 8, std::uint64_t{1} << 63 | 0x30000, 8);
+  put(0x30000, std::uint64_t{1} << 63 | 0x40000, 8);
+  put(0x30000 + 64, std::uint64_t{1} << 62 | 0x50010, 8);
+  return bytes;
+}
+
+TEST(Qcow2Tables, AnImageThatWasCutOffIsRefusedWhereverThatWas) {
+  const auto whole = image_with_tables();
+  const auto check = [&](std::size_t size) {
+    const auto file = whole.substr(0, size);
+    return code_of(
+        check_qcow2_tables(whole.substr(0, kQcow2Head), size,
+                           [&](std::uint64_t offset, std::size_t bytes) -> policy::Result<std::string> {
+                             EXPECT_LE(offset, file.size());
+                             return file.substr(offset, bytes);
+                           }));
+  };
+  EXPECT_EQ(check(whole.size()), "ok");
+  // The last cluster may end before its full size.
+  EXPECT_EQ(check(0x50011), "ok");
+  for (const auto size :
+       {0x50010U, 0x40001U, 0x40000U, 0x3ffffU, 0x30000U, 0x20010U, 0x2000fU, 0x10001U, 0x10000U})
+    EXPECT_EQ(check(size), "disk.format") << std::hex << size;
 }
 
 TEST(Qcow2Header, CutOffAnywhereIsRefusedOrWhole) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "vmware/base/qcow2_header.h"
+#include "vmware/base/qcow2_tables.h"
 #include "vmware/base/snapshot_records.h"
 #include "vmware/base/vmdk_descriptor.h"
 #include "vmware/host_files.h"
@@ -71,6 +72,12 @@ class Chain final {
     if (!header->backing.empty() && header->backing_format != "qcow2") {
       return fail("disk.format", "it does not say that the layer below it is a qcow2 image");
     }
+    const auto size = size_of(disk.path());
+    if (!size) return tl::unexpected(size.error());
+    auto whole = check_qcow2_tables(*head, *size, [&](std::uint64_t offset, std::size_t bytes) {
+      return read_part(disk.path(), offset, bytes);
+    });
+    if (!whole) return tl::unexpected(whole.error());
     return header->backing;
   }
 

@@ -46,6 +46,7 @@ class Owner final : public Machines {
   Result<SandboxInfo> extend(policy::Grant<policy::Extend>) override;
   Result<std::vector<SandboxInfo>> list(policy::Grant<policy::List>) override;
   boost::asio::awaitable<void> recount(policy::Caller cause, policy::SandboxId) override;
+  boost::asio::awaitable<void> taken_over(std::stop_token) override;
   boost::asio::awaitable<void> sweep() override;
   std::vector<SandboxInfo> all() const override;
 
@@ -117,9 +118,16 @@ class Owner final : public Machines {
   Task<Result<std::string>> capture(policy::Caller cause, policy::SandboxId, std::stop_token);
 
   // sweep.cc
+  // Known to the registry and nobody's; the lock keeps other heirs away until it is destroyed.
+  struct Orphan {
+    policy::SandboxId id;
+    std::unique_ptr<FileLock> lock;
+  };
+  enum class Heir { adopted, nobody, unknown };
   Task<void> sweep_disk();
-  Task<void> sweep_folder(policy::SandboxId);
-  Task<bool> adopt(SandboxMarker, std::int64_t silent);
+  Task<void> sweep_folder(policy::SandboxId, std::vector<Orphan>&);
+  Task<Heir> adopt(SandboxMarker, std::int64_t silent);
+  Task<std::optional<bool>> certainly_runs(std::string vmx);
 
   boost::asio::any_io_executor executor_;
   const MachineSettings settings_;
@@ -133,6 +141,7 @@ class Owner final : public Machines {
   Registry registry_;
   std::unique_ptr<FileLock> alive_;
   bool sweeping_ = false;
+  bool taken_over_ = false;
 };
 
 // Closes a grant with what became of it. A log that cannot take the outcome fails the call.
