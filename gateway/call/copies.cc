@@ -155,7 +155,12 @@ Answer Copies::out(policy::FetchOut what, policy::Caller caller, std::stop_token
   // First half: the bytes, in private staging and under limits.
   enforcers::TarRules rules;
   rules.limits = tar_limits();
-  const std::shared_ptr<Staged> tar = Staged::name_only(parts_.staging);
+  auto named = Staged::name_only(parts_.staging);
+  if (!named) {
+    (void)grant.close(failed_outcome(named.error()));
+    co_return tools::failed(named.error());
+  }
+  const std::shared_ptr<Staged> tar = std::move(*named);
   const auto fetched = co_await parts_.machines->fetch(std::move(grant), tar->path(),
                                                        rules.limits.total_bytes + kTarOverhead, stop);
   if (!fetched) co_return tools::failed(fetched.error());

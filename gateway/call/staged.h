@@ -14,8 +14,9 @@ class Staged final {
  public:
   // A new empty file, open for writing.
   static policy::Result<std::unique_ptr<Staged>> make(const std::string& folder);
-  // Only a name, for somebody else to write to; whatever is there is removed at the end.
-  static std::unique_ptr<Staged> name_only(const std::string& folder);
+  // Only a name, in a new folder of its own, for somebody else to write to; whatever is there is removed at
+  // the end, also what a writer that was killed left beside it.
+  static policy::Result<std::unique_ptr<Staged>> name_only(const std::string& folder);
   ~Staged();
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
@@ -29,6 +30,7 @@ class Staged final {
  private:
   explicit Staged(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
   std::string path_;
+  std::string room_;  // the folder that goes as well; empty: none
   Descriptor file_;
 };
 

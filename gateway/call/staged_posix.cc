@@ -26,11 +26,18 @@ policy::Result<std::unique_ptr<Staged>> Staged::make(const std::string& folder) 
   return std::unique_ptr<Staged>(new Staged(std::move(path), std::move(file)));
 }
 
-std::unique_ptr<Staged> Staged::name_only(const std::string& folder) {
-  return std::unique_ptr<Staged>(new Staged(folder + "/" + policy::random_hex32(), Descriptor()));
+policy::Result<std::unique_ptr<Staged>> Staged::name_only(const std::string& folder) {
+  const auto room = folder + "/" + policy::random_hex32();
+  if (auto made = make_private_folder(room); !made) return tl::unexpected(made.error());
+  std::unique_ptr<Staged> staged(new Staged(room + "/copy", Descriptor()));
+  staged->room_ = room;
+  return staged;
 }
 
-Staged::~Staged() { ::unlink(path_.c_str()); }
+Staged::~Staged() {
+  ::unlink(path_.c_str());
+  if (!room_.empty()) (void)remove_tree(room_);
+}
 
 policy::Result<std::uint64_t> Staged::size() const {
   struct stat status{};

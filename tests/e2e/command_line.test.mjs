@@ -44,6 +44,8 @@ test('sandbox create, ls, run, cp, rm', { timeout: 2 * kCreateLimit }, async () 
   assert.notEqual(outside.code, 0);
   await good('sandbox', 'rm', sandbox);
   assert.equal((await world.machines()).length, 0);
+  for (const kept of ['jobs', 'copies', 'staging'])
+    assert.deepEqual(await readdir(path.join(world.state, 'machines', kept)), [], kept);
 });
 
 test('the kill switch destroys what runs and refuses until it is lifted', { timeout: 2 * kCreateLimit }, async () => {

@@ -2,7 +2,11 @@
 // restarted, an owner that is killed while others use the same base.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eventually, kCreateLimit, kMinute, machinesOf, processesOf, World } from './harness.mjs';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { eventually, kCreateLimit, kMinute, machinesOf, processesOf, sallyport, sleep, World } from './harness.mjs';
 
 let first, second;
 before(async () => {
@@ -59,6 +63,25 @@ test('a copy that vmrun cuts short is an error, never half a file', { timeout: 3
   assert.deepEqual(await machinesOf(second.folder), []);
   await client.close();
   await second.stop();
+});
+
+test('a copy that its client gives up leaves nothing behind, and the sandbox works', { timeout: 3 * kCreateLimit }, async () => {
+  const id = /sbx-[0-9a-f]{32}/.exec((await first.command(['sandbox', 'create'])).out)[0];
+  const made = await first.command(['sandbox', 'run', id, 'head -c 120000000 /dev/urandom > /home/agent/big']);
+  assert.equal(made.code, 0, made.err);
+  for (const wait of [1500, 4000]) {
+    const copying = spawn(sallyport, ['sandbox', 'cp', `${id}:/home/agent/big`, 'big'], { env: first.environment(), stdio: 'ignore' });
+    await sleep(wait);
+    copying.kill('SIGTERM');
+    await new Promise((resolve) => copying.once('exit', resolve));
+    const ran = await first.command(['sandbox', 'run', id, 'echo alive']);
+    assert.equal(ran.out, 'alive\n', ran.err);
+  }
+  for (const kept of ['copies', 'staging'])
+    await eventually(`nothing is left in ${kept}`, kMinute, async () =>
+      (await readdir(path.join(first.state, 'machines', kept))).length === 0);
+  assert.equal(existsSync(path.join(first.transfer, 'big')), false);
+  assert.equal((await first.command(['sandbox', 'rm', id])).code, 0);
 });
 
 test('jobs of a guest that was restarted are lost, and the sandbox goes on', { timeout: 3 * kCreateLimit }, async () => {

@@ -5,6 +5,7 @@
 
 #include "vmware/host_files.h"
 #include "vmware/link/launcher.h"
+#include "vmware/scratch.h"
 
 namespace vmware {
 namespace asio = boost::asio;
@@ -25,19 +26,6 @@ constexpr int kNoSuchScript = 127;
 milliseconds copy_time(std::uint64_t bytes) {
   return kSmallCopy + seconds(static_cast<std::int64_t>(bytes / kSlowestCopy));
 }
-
-// A file of ours that is gone when this is.
-class Scratch final {
- public:
-  explicit Scratch(std::string path) : path_(std::move(path)) {}
-  ~Scratch() { (void)remove_file(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 policy::Error launcher_error(int exit) {
   switch (static_cast<LauncherExit>(exit)) {
@@ -101,11 +89,11 @@ Result<void> copy_result(int exit) {
 GuestLink::GuestLink(const MachineSettings& settings, Driver& driver)
     : settings_(settings), driver_(driver) {}
 
-std::string GuestLink::scratch() const { return settings_.state + "/staging/" + policy::random_hex32(); }
+std::string GuestLink::staging() const { return settings_.state + "/staging"; }
 
 asio::awaitable<Result<void>> GuestLink::send(policy::Caller cause, GuestAt at, std::string guest_path,
                                               std::string bytes, std::stop_token stop) {
-  const Scratch file(scratch());
+  const Scratch file(staging());
   if (auto written = write_file(file.path(), bytes); !written) co_return written;
   auto command = copy_in_command(at, file.path(), guest_path, copy_time(bytes.size()));
   auto reply = co_await driver_.call(std::move(cause), std::move(command), std::move(stop));
@@ -117,7 +105,7 @@ asio::awaitable<Result<std::string>> GuestLink::receive(policy::Caller cause, Gu
                                                         std::string guest_path, std::size_t max_bytes,
                                                         std::optional<milliseconds> deadline,
                                                         std::stop_token stop) {
-  const Scratch file(scratch());
+  const Scratch file(staging());
   auto command = copy_out_command(at, guest_path, file.path(), max_bytes, copy_time(max_bytes));
   if (deadline) command.terms.deadline = *deadline;
   auto reply = co_await driver_.call(std::move(cause), std::move(command), std::move(stop));

@@ -65,7 +65,7 @@ class GuestLink final {
   // Sends a request whose answer is the exit code of its command.
   boost::asio::awaitable<Result<int>> perform(policy::Caller cause, GuestAt, std::string token,
                                               std::string command, std::stop_token);
-  std::string scratch() const;
+  std::string staging() const;
 
   const MachineSettings& settings_;
   Driver& driver_;

@@ -4,6 +4,7 @@
 #include "vmware/link/launcher.h"
 #include "vmware/pause.h"
 #include "vmware/sandbox/owner.h"
+#include "vmware/scratch.h"
 #include "vmware/screen/png.h"
 
 namespace vmware {
@@ -77,12 +78,11 @@ asio::awaitable<Result<std::string>> Owner::capture(policy::Caller cause, policy
   auto entered = enter(id);
   if (!entered) co_return tl::unexpected(entered.error());
   const auto sandbox = *entered;
-  const auto path = settings_.state + "/staging/" + policy::random_hex32() + ".png";
+  const Scratch file(settings_.state + "/staging", "screen.png");
   const EitherStop either(stop, sandbox->ending.get_token());
-  auto command = capture_command(at(*sandbox), path, kMaxPng);
+  auto command = capture_command(at(*sandbox), file.path(), kMaxPng);
   auto reply = co_await driver_.call(std::move(cause), std::move(command), either.token());
-  auto png = read_file(path, kMaxPng);
-  (void)remove_file(path);
+  auto png = read_file(file.path(), kMaxPng);
   if (!reply) co_return tl::unexpected(told(*sandbox, reply.error()));
   if (!png) co_return policy::fail("screenshot.damaged", "no picture was captured; try again");
   if (auto sound = check_png(*png); !sound) co_return tl::unexpected(sound.error());

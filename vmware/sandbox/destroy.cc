@@ -90,9 +90,7 @@ asio::awaitable<Result<void>> Owner::take_down(policy::Caller cause, policy::San
     auto erased = co_await erase(std::move(cause), sandbox);
     if (!erased) co_return erased;
   }
-  for (const auto& [job, state] : sandbox->jobs) {
-    if (state.kept) (void)remove_file(kept_path(job));
-  }
+  (void)remove_tree(kept_jobs(), id.text());
   driver_.forget(sandbox->vmx);
   std::optional<policy::Error> last;
   if (why != policy::DestroyCause::rolled_back) {

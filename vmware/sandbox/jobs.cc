@@ -38,12 +38,14 @@ policy::Error no_such_job(const policy::JobId& job) {
 
 }  // namespace
 
-std::string Owner::kept_path(const policy::JobId& job) const {
-  return settings_.state + "/jobs/" + job.text();
+std::string Owner::kept_jobs() const { return settings_.state + "/jobs"; }
+
+std::string Owner::kept_path(const Sandbox& sandbox, const policy::JobId& job) const {
+  return kept_jobs() + "/" + sandbox.marker.id.text() + "/" + job.text();
 }
 
-Result<GuestReport> Owner::kept_report(const policy::JobId& job) const {
-  const auto bytes = read_file(kept_path(job), kMaxReport);
+Result<GuestReport> Owner::kept_report(const Sandbox& sandbox, const policy::JobId& job) const {
+  const auto bytes = read_file(kept_path(sandbox, job), kMaxReport);
   if (!bytes) return policy::fail("job.unknown", "what the command left behind is not kept any more");
   return parse_report(*bytes, job.hex());
 }
@@ -63,7 +65,9 @@ void Owner::settle(Sandbox& sandbox, const policy::JobId& id, const GuestReport&
   at->second.status = report.status;
   if (report.status == JobStatus::running) return;
   at->second.standing = {};
-  if (!write_file(kept_path(id), write_report(report, id.hex()))) return;
+  const auto folder = kept_jobs() + "/" + sandbox.marker.id.text();
+  if (!make_folder(folder, MakeFolder::kept)) return;
+  if (!write_file(kept_path(sandbox, id), write_report(report, id.hex()))) return;
   if (!at->second.kept) sandbox.forget.emplace_back(id.hex());
   at->second.kept = true;
 
@@ -75,7 +79,7 @@ void Owner::settle(Sandbox& sandbox, const policy::JobId& id, const GuestReport&
       if (!ended(*job)) continue;
       if (oldest == sandbox.jobs.end() || job->second.number < oldest->second.number) oldest = job;
     }
-    (void)remove_file(kept_path(oldest->first));
+    (void)remove_file(kept_path(sandbox, oldest->first));
     sandbox.jobs.erase(oldest);
     --many;
   }
@@ -227,7 +231,7 @@ asio::awaitable<Result<JobView>> Owner::look_inside(policy::Caller cause, policy
     // The former owner of an adopted sandbox may have begun it; the guest knows.
     if (!sandbox->adopted) co_return tl::unexpected(no_such_job(id));
   } else if (known->second.kept) {
-    auto kept = kept_report(id);
+    auto kept = kept_report(*sandbox, id);
     if (!kept) co_return tl::unexpected(kept.error());
     co_return view(*sandbox, id, std::move(*kept));
   }

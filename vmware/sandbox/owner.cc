@@ -31,8 +31,7 @@ void Owner::attach(policy::Engine& engine) {
 Result<void> Owner::prepare() {
   if (alive_) return {};
   if (auto ok = check_settings(settings_); !ok) return ok;
-  for (const auto& folder :
-       {settings_.state, settings_.clones, settings_.state + "/staging", settings_.state + "/jobs"}) {
+  for (const auto& folder : {settings_.state, settings_.clones, settings_.state + "/staging", kept_jobs()}) {
     if (auto made = make_folder(folder, MakeFolder::kept); !made) return made;
   }
   auto lock = try_lock(owner_lock_path(instance_));

@@ -106,8 +106,10 @@ class Owner final : public Machines {
   Task<void> kill_quietly(policy::Caller cause, Held, std::string token);
   Job& new_job(Sandbox&, const policy::JobId&, JobKind) const;
   void settle(Sandbox&, const policy::JobId&, const GuestReport&);
-  Result<GuestReport> kept_report(const policy::JobId&) const;
-  std::string kept_path(const policy::JobId&) const;
+  // Reports of ended jobs, a folder for each sandbox.
+  std::string kept_jobs() const;
+  std::string kept_path(const Sandbox&, const policy::JobId&) const;
+  Result<GuestReport> kept_report(const Sandbox&, const policy::JobId&) const;
   JobView view(const Sandbox&, const policy::JobId&, GuestReport) const;
 
   // copies.cc

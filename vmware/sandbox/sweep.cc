@@ -70,6 +70,13 @@ asio::awaitable<void> Owner::sweep_disk() {
   for (const auto& orphan : orphans)
     co_await destroy_as_system(orphan.id, policy::DestroyCause::orphaned, std::nullopt);
   orphans.clear();
+  // What was kept of sandboxes that are gone.
+  const auto kept = list_folder(kept_jobs(), kMaxEntries);
+  for (const auto& entry : kept ? *kept : std::vector<FolderEntry>()) {
+    const auto id = policy::SandboxId::parse(entry.name);
+    const bool gone = id && !registry_.find(*id) && !file_age(settings_.clones + "/" + entry.name);
+    if (gone) (void)remove_tree(kept_jobs(), entry.name);
+  }
   // Locks of dead owners that no marker names any more.
   std::set<std::string> named;
   for (const auto& sandbox : registry_.all()) named.insert(sandbox->marker.instance);
