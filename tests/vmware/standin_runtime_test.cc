@@ -98,18 +98,16 @@ TEST_F(StandinRuntime, AProcessOfWhichOnlyTheExitCodeIsLeftIsGone) {
 
 TEST_F(StandinRuntime, AWriterRemovesWhatAKilledOneLeftAndNothingElse) {
   const std::string path = folder.path("a.vmsd");
-  const auto old = fs::file_time_type::clock::now() - std::chrono::seconds(600);
   const std::vector<std::string> others{path + ".backup", path + ".vmrun-backups",
-                                        folder.path("b.vmsd.vmrun-abcdef"), path + ".vmrun-young1"};
+                                        folder.path("b.vmsd.vmrun-abcdef"), path + ".vmrun-inwork"};
   for (const std::string& other : others) {
     put(other);
     chmod(other.c_str(), 0600);
-    if (!other.ends_with("young1")) fs::last_write_time(other, old);
   }
+  const auto at_work = lock_path(path + ".vmrun-inwork", after(Millis{0}));
   const std::string left = path + ".vmrun-AbC123";
   put(left);
   chmod(left.c_str(), 0600);
-  fs::last_write_time(left, old);
   ASSERT_TRUE(write_file_atomically(path, "text"));
   EXPECT_FALSE(fs::exists(left));
   for (const std::string& other : others) EXPECT_TRUE(fs::exists(other)) << other;

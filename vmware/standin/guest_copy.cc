@@ -230,6 +230,9 @@ policy::Error host_error(const policy::Error& error) {
     return {"host.absent", std::string(texts::kFileNotFound)};
   if (error.code == "file.exists") return {"host.exists", std::string(texts::kFileExists)};
   if (error.code == "file.denied") return {"host.denied", std::string(texts::kHostPermission)};
+  if (error.code == "file.name") return {"parameter", std::string(texts::kInvalidParameter)};
+  if (error.code == "file.special")
+    return {"host.special", std::string(texts::kNotSupported) + ": " + error.message};
   return {"host.io", std::string(texts::kUnknownError) + ": " + error.message};
 }
 
