@@ -26,11 +26,22 @@ constexpr char kPrelude[] = R"sh(unset HOME; HOME=~; export HOME; cd 2> /dev/nul
 )sh";
 
 // As root: opens the port that only root may open, then becomes the user. The words are the user, the shell
-// text and its own words. /bin/sh, which starts in half the time of bash.
+// text and its own words. /bin/sh, which starts in half the time of bash. One process at a time can have the
+// port open: what is left of an aborted copy, which would send or wait for ever, is ended.
 constexpr char kOpenPort[] = R"sh(
 port=/dev/virtio-ports/org.sallyport-vmrun.copy.0
 [ -c "$port" ] || exit 83
-{ exec 3<> "$port"; } 2> /dev/null || exit 83
+tries=0
+until { command exec 3<> "$port"; } 2> /dev/null; do
+  [ "$tries" -lt 50 ] || exit 83
+  tries=$((tries + 1))
+  for open in /proc/[0-9]*/fd/3; do
+    [ "$open" -ef "$port" ] || continue
+    open=${open#/proc/}
+    kill -KILL "${open%%/*}"
+  done
+  sleep 0.1
+done
 user=$1
 shift
 exec /usr/sbin/chroot --userspec="$user:" / /bin/sh -c "$@"
