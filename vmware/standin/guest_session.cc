@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "policy/utf8.h"
 #include "vmware/standin/credential.h"
 #include "vmware/standin/machine.h"
 #include "vmware/standin/monitor.h"
@@ -149,6 +150,10 @@ Result<GuestExit> GuestSession::run(const char* shell_text, const std::vector<st
 Result<std::int64_t> GuestSession::start(const char* shell_text, const std::vector<std::string>& words,
                                          std::string_view input, Port port) {
   if (auto connected = reconnect(); !connected) return tl::unexpected(connected.error());
+  // What is no UTF-8 cannot travel in the agent's JSON.
+  if (!std::all_of(words.begin(), words.end(), policy::is_utf8)) {
+    return fail("parameter", std::string(texts::kInvalidParameter));
+  }
   // chroot(1) to `/` is the lightest way to become a user with his groups; runuser(1) loads all of PAM each
   // time.
   std::vector<std::string> argv{"/usr/sbin/chroot", "--userspec=" + user_ + ":", "/", "/bin/bash", "-c"};

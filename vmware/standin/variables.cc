@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "policy/utf8.h"
 #include "vmware/standin/commands.h"
 #include "vmware/standin/guest_session.h"
 #include "vmware/standin/texts.h"
@@ -37,8 +38,9 @@ std::string key_of(Kind kind, const std::string& name) {
 }
 
 bool is_text(std::string_view value) {
-  return std::none_of(value.begin(), value.end(),
-                      [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t'; });
+  return policy::is_utf8(value) && std::none_of(value.begin(), value.end(), [](char c) {
+           return static_cast<unsigned char>(c) < 0x20 && c != '\t';
+         });
 }
 
 struct Asked {
