@@ -4,6 +4,7 @@
 
 #include "vmware/standin/disk_images.h"
 #include "vmware/standin/held_machine.h"
+#include "vmware/standin/machine_entry.h"
 #include "vmware/standin/texts.h"
 
 namespace standin {
@@ -49,7 +50,7 @@ void clear_half_made(const Destination& to, const Machine& parent) {
 // `clone-busy`: counts the clones tried of this machine.
 bool still_busy(const Call& call, const Machine& parent) {
   const auto busy = call.faults.find(Faults::Kind::clone_busy, Command::clone);
-  const auto entry = entry_of(parent.identity());
+  const auto entry = entry_of(parent);
   if (!busy || !entry || !make_private_folder(entry->folder())) return false;
   long tried = 0;
   const std::string text = read_small_file(entry->file("clones-tried"), 32).value_or("");

@@ -7,6 +7,7 @@
 #include "policy/utf8.h"
 #include "vmware/standin/credential.h"
 #include "vmware/standin/machine.h"
+#include "vmware/standin/machine_entry.h"
 #include "vmware/standin/monitor.h"
 #include "vmware/standin/texts.h"
 
@@ -87,7 +88,7 @@ Result<> check_login(const Machine& machine, const CommandLine& line) {
 Result<GuestSession> GuestSession::open(const Call& call, Millis wait) {
   const auto machine = Machine::open(call.line.vmx);
   if (!machine) return tl::unexpected(machine.error());
-  auto entry = entry_of(machine->identity());
+  auto entry = entry_of(*machine);
   if (!entry) return tl::unexpected(entry.error());
   if (!entry->is_alive()) return tl::unexpected(off_error(machine->path()));
   if (still_late(call, *entry)) return tl::unexpected(tools_error(machine->path()));
@@ -120,7 +121,7 @@ Result<GuestSession> GuestSession::open_as_user(const Call& call) {
 bool tools_were_seen(const std::string& vmx) {
   const auto machine = Machine::open(vmx);
   if (!machine) return false;
-  const auto entry = entry_of(machine->identity());
+  const auto entry = entry_of(*machine);
   return entry && exists(entry->file(kSeen));
 }
 
@@ -149,11 +150,11 @@ Result<GuestExit> GuestSession::run(const char* shell_text, const std::vector<st
 
 Result<std::int64_t> GuestSession::start(const char* shell_text, const std::vector<std::string>& words,
                                          std::string_view input, Port port) {
-  if (auto connected = reconnect(); !connected) return tl::unexpected(connected.error());
   // What is no UTF-8 cannot travel in the agent's JSON.
   if (!std::all_of(words.begin(), words.end(), policy::is_utf8)) {
     return fail("parameter", std::string(texts::kInvalidParameter));
   }
+  if (auto connected = reconnect(); !connected) return tl::unexpected(connected.error());
   // chroot(1) to `/` is the lightest way to become a user with his groups; runuser(1) loads all of PAM each
   // time.
   std::vector<std::string> argv{"/usr/sbin/chroot", "--userspec=" + user_ + ":", "/", "/bin/bash", "-c"};

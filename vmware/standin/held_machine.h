@@ -17,8 +17,9 @@ struct HeldMachine {
   bool is_on() const { return entry.is_alive(); }
   // `Machine::settle`, and what is known of the machine goes along with its new identity.
   Result<> settle();
-  // The entry of the .vmx as it is now; a machine that is off takes along what was kept of it.
-  Result<> find_entry();
+  // The entry of the .vmx as it is now, under the same runtime folder; the machine is off and takes along
+  // what was kept of it.
+  void find_entry();
 };
 
 Result<HeldMachine> hold_machine(const std::string& vmx);

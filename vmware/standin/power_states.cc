@@ -87,7 +87,7 @@ Result<> save_running(const HeldMachine& held, const std::string& description, c
   state.address = address_to_remember(held.entry);
   const auto text = state.write();
   if (!text) return tl::unexpected(text.error());
-  if (auto marked = mark_unsettled(held); !marked) return marked;
+  if (auto marked = mark_unsettled(held); !marked) return no_answer();
   const std::string folder = held.machine.folder() + "/";
   auto saved = save_memory(held.entry, folder + memory, memory_mib_of(held.machine.vmx()));
   if (saved) saved = write_file_atomically(folder + description, *text);

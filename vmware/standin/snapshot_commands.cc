@@ -157,7 +157,7 @@ Result<Answer> revert_to_snapshot(const Call& call) {
   if (auto settled = held->settle(); !settled) return tl::unexpected(settled.error());
   collapse_removed(machine);
   sweep(machine);
-  (void)held->find_entry();
+  held->find_entry();
   return Answer{};
 }
 
@@ -191,7 +191,7 @@ Result<Answer> delete_snapshot(const Call& call) {
   if (auto settled = held->settle(); !settled) return tl::unexpected(settled.error());
   collapse_removed(machine);
   sweep(machine);
-  (void)held->find_entry();
+  held->find_entry();
   return Answer{};
 }
 

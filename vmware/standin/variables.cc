@@ -6,6 +6,7 @@
 #include "policy/utf8.h"
 #include "vmware/standin/commands.h"
 #include "vmware/standin/guest_session.h"
+#include "vmware/standin/machine_entry.h"
 #include "vmware/standin/texts.h"
 #include "vmware/vmx.h"
 
@@ -53,7 +54,7 @@ struct Asked {
 Result<Asked> ask(const Call& call) {
   auto machine = Machine::open(call.line.vmx);
   if (!machine) return tl::unexpected(machine.error());
-  auto entry = entry_of(machine->identity());
+  auto entry = entry_of(*machine);
   if (!entry) return tl::unexpected(entry.error());
   const Kind kind = kind_of(call.line.words[0]);
   // A guest's environment is the business of its Tools, which the QEMU guest agent has no word for.
