@@ -39,6 +39,8 @@ Result<> save_running(const HeldMachine& held, const std::string& description, c
 // Undoes that.
 void abandon_save(const HeldMachine& held, const std::string& description, const std::string& memory);
 Result<bool> is_paused(const RuntimeEntry& entry);
+// Refuses (`vm.tools`) when the processors stand still: what the guest was asked would wait for them.
+Result<> check_guest_can_obey(const HeldMachine& held);
 // The guest's address, or what was last known of it.
 std::string address_to_remember(const RuntimeEntry& entry);
 

@@ -310,6 +310,25 @@ Result<Answer> start_machine(const Call& call) {
   return Answer{};
 }
 
+namespace {
+
+// The guest shuts itself down.
+Result<> shut_down(const HeldMachine& held) {
+  const RuntimeEntry& entry = held.entry;
+  if (auto checked = check_guest_can_obey(held); !checked) return checked;
+  auto agent = GuestAgent::connect(entry.folder(), after(kMonitorWait));
+  if (!agent || !agent->shut_down(after(kMonitorWait))) {
+    auto monitor = Monitor::connect(entry.folder(), after(kMonitorWait));
+    if (!monitor || !monitor->press_power_button(after(kMonitorWait))) {
+      return fail("vm.communication", std::string(texts::kCommunication));
+    }
+  }
+  if (!wait_until_gone(entry, after(kSoftStopWait))) return fail("vm.stop", std::string(texts::kCanceled));
+  return {};
+}
+
+}  // namespace
+
 Result<Answer> stop_machine(const Call& call) {
   auto held = hold_machine(call.line.vmx);
   if (!held) return tl::unexpected(held.error());
@@ -317,16 +336,8 @@ Result<Answer> stop_machine(const Call& call) {
 
   if (call.line.hard) {
     if (auto stopped = power_off(*held); !stopped) return tl::unexpected(stopped.error());
-  } else {
-    const RuntimeEntry& entry = held->entry;
-    auto agent = GuestAgent::connect(entry.folder(), after(kMonitorWait));
-    if (!agent || !agent->shut_down(after(kMonitorWait))) {
-      auto monitor = Monitor::connect(entry.folder(), after(kMonitorWait));
-      if (!monitor || !monitor->press_power_button(after(kMonitorWait))) {
-        return fail("vm.communication", std::string(texts::kCommunication));
-      }
-    }
-    if (!wait_until_gone(entry, after(kSoftStopWait))) return fail("vm.stop", std::string(texts::kCanceled));
+  } else if (auto stopped = shut_down(*held); !stopped) {
+    return tl::unexpected(stopped.error());
   }
   unmark(*held);
   if (call.faults.find(Faults::Kind::stale_lock, Command::stop)) return Answer{};
