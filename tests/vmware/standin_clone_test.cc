@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/vmware/house.h"
+#include "vmware/standin/clone_records.h"
 #include "vmware/standin/commands.h"
 #include "vmware/standin/launch.h"
 
@@ -136,6 +137,17 @@ TEST_F(StandinClone, OneThatWasMovedKeepsItsSnapshot) {
   fs::rename(folder.path("moved"), folder.path("c"));
   EXPECT_TRUE(vmrun({"deleteVM", folder.path("c/c.vmx")}));
   EXPECT_TRUE(vmrun({"deleteSnapshot", vmx, "s"}));
+}
+
+TEST_F(StandinClone, OnlyTheNewestOfThoseThatAreNotWhereTheyWereMadeAreRemembered) {
+  Snapshot snapshot;
+  snapshot.clones.push_back(vmx);
+  for (std::size_t i = 0; i < kMostAbsent + 3; ++i)
+    snapshot.clones.push_back(folder.path("gone" + std::to_string(i)));
+  drop_oldest_absent(snapshot);
+  ASSERT_EQ(snapshot.clones.size(), kMostAbsent + 1);
+  EXPECT_EQ(snapshot.clones[0], vmx);
+  EXPECT_EQ(snapshot.clones[1], folder.path("gone3"));
 }
 
 }  // namespace

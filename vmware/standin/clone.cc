@@ -2,6 +2,7 @@
 #include <charconv>
 #include <utility>
 
+#include "vmware/standin/clone_records.h"
 #include "vmware/standin/disk_images.h"
 #include "vmware/standin/held_machine.h"
 #include "vmware/standin/machine_entry.h"
@@ -110,10 +111,7 @@ Result<std::string> vmx_of(const Call& call, const Machine& parent, const Destin
 }
 
 Result<> clone_linked(Machine& parent, Snapshot& snapshot, const Destination& to, const std::string& vmx) {
-  // Who deletes a clone without deleteVM leaves its record; such records would add up.
-  if (snapshot.clones.size() >= SnapshotTree::kMaxClones) {
-    std::erase_if(snapshot.clones, [](const std::string& clone) { return !exists(clone); });
-  }
+  drop_oldest_absent(snapshot);
   if (snapshot.clones.size() >= SnapshotTree::kMaxClones) {
     return fail("snapshot.clones", std::string(texts::kUnknownError) + ": too many clones of this snapshot");
   }
@@ -125,7 +123,7 @@ Result<> clone_linked(Machine& parent, Snapshot& snapshot, const Destination& to
   std::erase(snapshot.clones, to.path);
   snapshot.clones.push_back(to.path);
   // Records before what they tell of, its own first: it says of a clone without a .vmx that it never was one
-  // (`may_have_clones`). The .vmx, which makes it a machine, last.
+  // (`standing_clone`). The .vmx, which makes it a machine, last.
   auto made = write_file_atomically(to.records(), records.write(to.name));
   if (made) made = parent.save_snapshots();
   if (made) made = create_layer(to.folder + "/" + to.disk, below);

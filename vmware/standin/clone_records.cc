@@ -1,5 +1,6 @@
 #include "vmware/standin/clone_records.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "vmware/standin/texts.h"
@@ -31,6 +32,17 @@ policy::Error clones_error(const std::string& clone) {
           std::string(texts::kNotSupported) + ": it has clones, one made as `" + clone +
               "`; delete them with deleteVM (one that was moved where it was made, one that was removed by "
               "hand by taking its line out of the .vmsd)"};
+}
+
+void drop_oldest_absent(Snapshot& snapshot) {
+  const auto is_absent = [](const std::string& clone) { return !exists(clone); };
+  auto absent =
+      static_cast<std::size_t>(std::count_if(snapshot.clones.begin(), snapshot.clones.end(), is_absent));
+  std::erase_if(snapshot.clones, [&](const std::string& clone) {
+    if (absent <= kMostAbsent || !is_absent(clone)) return false;
+    --absent;
+    return true;
+  });
 }
 
 void forget_clone(const Machine& clone) {
