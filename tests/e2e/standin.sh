@@ -75,7 +75,7 @@ expect '' 0 "clone with -snapshot NAME, the second" -- env VMRUN_FAULT=clone-bus
 expect 'Error: The file already exists' 255 "and the same again" -- v clone "$base" "$work/two/two.vmx" linked -snapshot clean
 expect 'Error: The snapshot does not exist' 255 "clone of a missing snapshot" -- v clone "$base" "$work/x/x.vmx" linked -snapshot=none
 expect 'Error: One of the parameters was invalid' 255 "clone to a relative path" -- v clone "$base" x/x.vmx linked -snapshot=clean
-expect 'Error: The operation is not supported for the specified parameters: it has clones' 255 "deleteVM of a base with clones" -- v deleteVM "$base"
+expect 'Error: The operation is not supported for the specified parameters: it has clones*' 255 "deleteVM of a base with clones" -- v deleteVM "$base"
 expect '' 0 "deleteVM" -- v deleteVM "$work/two/two.vmx"
 truth "deleteVM leaves nothing" test ! -e "$work/two"
 truth "deleteVM takes the clone out of the base's records" bash -c "! grep -q '$work/two/two.vmx' '${base%.vmx}.vmsd'"
@@ -137,6 +137,41 @@ expect 'Error: A file was not found' 255 "copy into a guest folder that is not t
 expect 'Error: Insufficient permissions in guest operating system' 255 "copy to where the user may not write" -- g CopyFileFromHostToGuest "$vm" "$work/who" /etc/x
 expect 'Error: Insufficient permissions in guest operating system' 255 "copy of what the user may not read" -- g CopyFileFromGuestToHost "$vm" /etc/shadow "$work/x"
 truth "nothing is left of it" test ! -e "$work/x"
+expect 'Error: The file already exists' 255 "copy onto a guest folder" -- g CopyFileFromHostToGuest "$vm" "$work/who" /tmp
+for nothing in "" "/tmp/$(printf 'n%.0s' {1..300})"; do
+  expect 'Error: One of the parameters was invalid' 255 "copy to a name that cannot be" -- g CopyFileFromHostToGuest "$vm" "$work/who" "$nothing"
+  expect 'Error: One of the parameters was invalid' 255 "a folder of a name that cannot be" -- g createDirectoryInGuest "$vm" "$nothing"
+done
+expect '' 0 "copy of a file that the guest's kernel makes up" -- g CopyFileFromGuestToHost "$vm" /proc/version "$work/version"
+truth "is what is read there" grep -q '^Linux version ' "$work/version"
+ln -s "$work/none" "$work/link"
+mkfifo "$work/pipe"
+for special in "$work/link" "$work/pipe" /dev/null; do
+  expect 'Error: *name a regular file*' 255 "copy to what is no file" -- g CopyFileFromGuestToHost "$vm" /tmp/who "$special"
+  expect 'Error: *name a regular file*' 255 "a picture to what is no file" -- g captureScreen "$vm" "$special"
+done
+truth "which stays what it was" test -L "$work/link" -a -p "$work/pipe" -a -c /dev/null
+
+expect '' 0 "a file too large to be copied soon" -- g runProgramInGuest "$vm" /usr/bin/truncate -s 16G /tmp/large
+for abort in "KILL 1.5" "TERM 1.5" "KILL 0.2" "KILL 0.1"; do
+  # shellcheck disable=SC2086
+  timeout -s $abort "$vmrun" -gu agent -gp "$password" CopyFileFromGuestToHost "$vm" /tmp/large "$work/large" > /dev/null 2>&1
+  expect '' 0 "a copy in after one out that ended by $abort" -- g CopyFileFromHostToGuest "$vm" "$work/who" /tmp/small
+  expect '' 0 "and one out" -- g CopyFileFromGuestToHost "$vm" /tmp/small "$work/large"
+  truth "are whole, and nothing else is left" test "$(cat "$work/who")" = "$(cat "$work"/large*)"
+done
+head -c 50000000 /dev/urandom > "$work/sent"
+timeout -s KILL 0.4 "$vmrun" -gu agent -gp "$password" CopyFileFromHostToGuest "$vm" "$work/sent" /tmp/large > /dev/null 2>&1
+expect '' 0 "a copy in after one in that was killed" -- g CopyFileFromHostToGuest "$vm" "$work/who" /tmp/small
+expect '' 0 "and one out" -- g CopyFileFromGuestToHost "$vm" /tmp/small "$work/received"
+truth "are whole" cmp "$work/who" "$work/received"
+expect '' 0 "deleteFileInGuest of a large one" -- g deleteFileInGuest "$vm" /tmp/large
+
+expect '' 0 "a link to a folder" -- g runProgramInGuest "$vm" /bin/ln -s /etc /tmp/link
+expect '' 0 "is deleted as a file" -- g deleteFileInGuest "$vm" /tmp/link
+expect 'The directory exists.' 0 "the folder is not" -- g directoryExistsInGuest "$vm" /etc
+expect '' 0 "a folder" -- g createDirectoryInGuest "$vm" /tmp/folder
+expect 'Error: One of the parameters was invalid' 255 "does not go into itself" -- g renameFileInGuest "$vm" /tmp/folder /tmp/folder/in
 expect 'The file exists.' 0 "fileExistsInGuest" -- g fileExistsInGuest "$vm" /tmp/who
 expect '' 0 "deleteFileInGuest" -- g deleteFileInGuest "$vm" /tmp/who
 expect 'The file does not exist.' 1 "a file that is gone" -- g fileExistsInGuest "$vm" /tmp/who
@@ -145,6 +180,29 @@ expect 'Error: A file was not found' 255 "deleteFileInGuest again" -- g deleteFi
 expect '' 0 "captureScreen" -- g captureScreen "$vm" "$work/screen.png"
 truth "it is a PNG" test "$(head -c 8 "$work/screen.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a
 expect 'unknown' 0 "the address of a machine without a network" -- v getGuestIPAddress "$vm"
+
+expect '' 0 "pause" -- v pause "$vm"
+expect 'Error: The VMware Tools are not running in the virtual machine: *' 255 "stop soft of a paused machine" -- timeout 10 "$vmrun" stop "$vm" soft
+expect 'Error: The VMware Tools are not running in the virtual machine: *' 255 "reset soft of a paused machine" -- timeout 10 "$vmrun" reset "$vm" soft
+expect '' 0 "unpause" -- v unpause "$vm"
+expect "running" 0 "leaves nothing to be done later" -- v checkToolsState "$vm"
+
+elsewhere() { env SALLYPORT_VMRUN_DIR="$work/else" "$@"; }
+expect 'Error: The virtual machine should not be powered on. It is already running.' 255 "deleteVM by somebody with another runtime folder" -- elsewhere "$vmrun" deleteVM "$vm"
+expect 'The file exists.' 0 "who can speak to the guest" -- elsewhere "$vmrun" -gu agent -gp "$password" fileExistsInGuest "$vm" /etc/passwd
+mv "$work/run" "$work/away"
+expect 'Error: The virtual machine should not be powered on. It is already running.' 255 "deleteVM when the runtime folder is gone" -- v deleteVM "$vm"
+expect 'Error: *' 255 "snapshot when it is gone" -- v snapshot "$vm" lost
+rm -rf "$work/run"
+mv "$work/away" "$work/run"
+emulator=$(sed -n 's/^executionID=//p' "$vm.lck/M00001.lck")
+kill -STOP "$emulator"
+expect "Total running VMs: 1
+$vm" 0 "list shows a machine that does not answer" -- timeout 10 "$vmrun" list
+kill -CONT "$emulator"
+chmod 0755 "$work/run"
+expect 'Error: the folder *' 255 "list where it cannot look" -- v list
+chmod 0700 "$work/run"
 
 expect "Error: There was an error in communication" 255 "a program that kills the guest agent" -- g runProgramInGuest "$vm" /usr/bin/sudo pkill -KILL -x qemu-ga
 sleep 1

@@ -13,6 +13,7 @@
 
 #include "tests/vmware/house.h"
 #include "vmware/standin/account.h"
+#include "vmware/standin/machine_entry.h"
 #include "vmware/standin/posture.h"
 #include "vmware/standin/runtime.h"
 
@@ -31,14 +32,12 @@ class StandinRuntime : public testing::Test {
   void TearDown() override { unsetenv("SALLYPORT_VMRUN_DIR"); }
 
   void put(const std::string& path, const std::string& text = "") const { std::ofstream(path) << text; }
-  // The entry of a machine that is off; the folder was last changed `age` seconds ago.
-  std::string entry(const std::string& name, const std::string& vmx, int age) const {
+  // The entry of a machine that is off.
+  std::string entry(const std::string& name, const std::string& vmx) const {
     const std::string path = root + "/" + name;
     fs::create_directories(path + "/q");
     put(path + "/vmx", vmx + "\n");
-    for (const char* file : {"/start", "/alive", "/pid", "/q/qmp.sock"}) put(path + file);
-    const auto then = fs::file_time_type::clock::now() - std::chrono::seconds(age);
-    fs::last_write_time(path, then);
+    for (const char* file : {"/alive", "/pid", "/q/qmp.sock"}) put(path + file);
     return path;
   }
 
@@ -46,22 +45,24 @@ class StandinRuntime : public testing::Test {
   std::string root = folder.path("rt");
 };
 
-TEST_F(StandinRuntime, AnEntryWhoseMachineIsGoneIsRemovedAndOthersStay) {
+TEST_F(StandinRuntime, ListRemovesTheEntryOfAMachineThatIsGoneAndNoOther) {
   const std::string vmx = folder.path("one.vmx");
   put(vmx, "config.version = \"8\"\n");
-  const std::string kept = entry(identity_of(vmx)->text(), vmx, 100);
-  const std::string gone = entry("fe00-1", folder.path("gone.vmx"), 100);
-  const std::string replaced = entry("fe00-2", vmx, 100);
-  const std::string young = entry("fe00-3", folder.path("gone.vmx"), 0);
-  const std::string held = entry("fe00-4", folder.path("gone.vmx"), 100);
-  const auto lock = lock_path(held + "/start", after(Millis{0}));
-  const std::string running = entry("fe00-5", folder.path("gone.vmx"), 100);
+  const std::string off = entry(identity_of(vmx)->text(), vmx);
+  const std::string gone = entry("fe00-1", folder.path("gone.vmx"));
+  const std::string moving = entry("fe00-2", vmx);
+  const std::string running = entry("fe00-5", folder.path("gone.vmx"));
   const auto alive = lock_path(running + "/alive", after(Millis{0}));
-  ASSERT_TRUE(lock && alive);
+  ASSERT_TRUE(alive);
   fs::create_directory(root + "/boot");
-  EXPECT_TRUE(running_machines().empty());
-  for (const std::string& path : {kept, young, held, running, root + "/boot"}) EXPECT_TRUE(fs::exists(path));
-  for (const std::string& path : {gone, replaced}) EXPECT_FALSE(fs::exists(path)) << path;
+  fs::create_directory(root + "/fe00-6");
+  const auto listed = running_machines();
+  ASSERT_TRUE(listed);
+  EXPECT_TRUE(listed->empty());
+  for (const std::string& path : {off, moving, running, root + "/boot", root + "/fe00-6"}) {
+    EXPECT_TRUE(fs::exists(path)) << path;
+  }
+  EXPECT_FALSE(fs::exists(gone));
 }
 
 TEST_F(StandinRuntime, ARecordIsOfOneProcessAndNoLaterOneOfItsId) {
@@ -98,18 +99,16 @@ TEST_F(StandinRuntime, AProcessOfWhichOnlyTheExitCodeIsLeftIsGone) {
 
 TEST_F(StandinRuntime, AWriterRemovesWhatAKilledOneLeftAndNothingElse) {
   const std::string path = folder.path("a.vmsd");
-  const auto old = fs::file_time_type::clock::now() - std::chrono::seconds(600);
   const std::vector<std::string> others{path + ".backup", path + ".vmrun-backups",
-                                        folder.path("b.vmsd.vmrun-abcdef"), path + ".vmrun-young1"};
+                                        folder.path("b.vmsd.vmrun-abcdef"), path + ".vmrun-inwork"};
   for (const std::string& other : others) {
     put(other);
     chmod(other.c_str(), 0600);
-    if (!other.ends_with("young1")) fs::last_write_time(other, old);
   }
+  const auto at_work = lock_path(path + ".vmrun-inwork", after(Millis{0}));
   const std::string left = path + ".vmrun-AbC123";
   put(left);
   chmod(left.c_str(), 0600);
-  fs::last_write_time(left, old);
   ASSERT_TRUE(write_file_atomically(path, "text"));
   EXPECT_FALSE(fs::exists(left));
   for (const std::string& other : others) EXPECT_TRUE(fs::exists(other)) << other;

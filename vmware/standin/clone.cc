@@ -2,8 +2,10 @@
 #include <charconv>
 #include <utility>
 
+#include "vmware/standin/clone_records.h"
 #include "vmware/standin/disk_images.h"
 #include "vmware/standin/held_machine.h"
+#include "vmware/standin/machine_entry.h"
 #include "vmware/standin/texts.h"
 
 namespace standin {
@@ -12,29 +14,68 @@ namespace {
 using policy::fail;
 
 constexpr std::uint64_t kMaxBaseFile = std::uint64_t{1} << 30;
+constexpr Millis kDestinationWait{10000};
 
 struct Destination {
   std::string path, folder, name, disk;  // disk is a plain name
   std::string records() const { return folder + "/" + name + ".vmsd"; }
 };
 
+policy::Error invalid() { return {"parameter", std::string(texts::kInvalidParameter)}; }
+
+// Of a path whose folder need not be there. Nothing is made.
 Result<Destination> destination_of(const std::string& path) {
-  const auto invalid = fail("parameter", std::string(texts::kInvalidParameter));
-  if (!path.starts_with("/") || !path.ends_with(".vmx") || path.ends_with("/.vmx")) return invalid;
-  // VMware makes the machine's own folder, not the ones above it.
-  if (!exists(folder_of(path))) (void)make_folder(folder_of(path));
-  const auto canonical = canonical_path(path);
-  if (!canonical) return invalid;
+  if (!path.starts_with("/") || !path.ends_with(".vmx")) return tl::unexpected(invalid());
+  const auto folder = canonical_path(folder_of(path));
+  if (!folder) return tl::unexpected(invalid());
   Destination to;
-  to.path = *canonical;
-  to.folder = folder_of(*canonical);
-  to.name = base_name(*canonical);
+  to.folder = *folder;
+  to.path = (*folder == "/" ? "" : *folder) + "/" + base_name(path);
+  to.name = base_name(path);
   to.name.resize(to.name.size() - 4);
   to.disk = to.name + ".qcow2";
-  if (!is_plain_name(to.disk) || !is_recordable(to.path)) return invalid;
-  if (exists(to.path)) return fail("file.exists", std::string(texts::kFileExists));
+  if (!is_plain_name(to.disk) || !is_recordable(to.path)) return tl::unexpected(invalid());
   return to;
 }
+
+// The folder of a clone in the making: nobody else makes anything there, and when it was made for the clone
+// it goes again unless the clone is finished.
+class Claim final {
+ public:
+  static Result<Claim> take(const Destination& to, const Machine& parent) {
+    Claim claim(to.folder);
+    // VMware makes the machine's own folder, not the ones above it.
+    if (auto made = make_folder(to.folder); made) {
+      claim.made_ = true;
+    } else if (made.error().code != "file.exists") {
+      return tl::unexpected(host_error(made.error()));
+    }
+    if (to.folder != parent.folder()) {
+      auto lock = lock_existing(to.folder, after(kDestinationWait));
+      if (!lock && exists(to.records())) return fail("file.exists", std::string(texts::kFileExists));
+      if (!lock) return fail("vm.in_use", std::string(texts::kFileInUse));
+      claim.lock_ = std::move(*lock);
+    }
+    if (exists(to.path)) return fail("file.exists", std::string(texts::kFileExists));
+    return claim;
+  }
+  Claim(Claim&& other) noexcept
+      : folder_(std::move(other.folder_)), lock_(std::move(other.lock_)), made_(other.made_) {
+    other.made_ = false;
+  }
+  Claim& operator=(Claim&&) = delete;
+  // Goes only when it is empty.
+  ~Claim() {
+    if (made_) (void)remove_empty_folder(folder_);
+  }
+  void keep() { made_ = false; }
+
+ private:
+  explicit Claim(std::string folder) : folder_(std::move(folder)) {}
+  std::string folder_;
+  Fd lock_;
+  bool made_ = false;
+};
 
 // A clone whose maker was killed has no .vmx yet, but the record that it is one of this machine's.
 void clear_half_made(const Destination& to, const Machine& parent) {
@@ -49,7 +90,7 @@ void clear_half_made(const Destination& to, const Machine& parent) {
 // `clone-busy`: counts the clones tried of this machine.
 bool still_busy(const Call& call, const Machine& parent) {
   const auto busy = call.faults.find(Faults::Kind::clone_busy, Command::clone);
-  const auto entry = entry_of(parent.identity());
+  const auto entry = entry_of(parent);
   if (!busy || !entry || !make_private_folder(entry->folder())) return false;
   long tried = 0;
   const std::string text = read_small_file(entry->file("clones-tried"), 32).value_or("");
@@ -59,17 +100,18 @@ bool still_busy(const Call& call, const Machine& parent) {
   return true;
 }
 
-Result<> write_vmx(const Call& call, const Machine& parent, const Destination& to) {
+Result<std::string> vmx_of(const Call& call, const Machine& parent, const Destination& to) {
   vmware::Vmx vmx = parent.vmx();
   (void)vmx.erase("checkpoint.vmState");
-  if (auto set = vmx.set("scsi0:0.fileName", to.disk); !set) return set;
-  if (auto set = vmx.set("displayName", call.line.clone_name.value_or(to.name)); !set) return set;
-  return write_file_atomically(to.path, vmx.write());
+  if (!vmx.set("scsi0:0.fileName", to.disk) ||
+      !vmx.set("displayName", call.line.clone_name.value_or(to.name))) {
+    return tl::unexpected(invalid());
+  }
+  return vmx.write();
 }
 
-Result<> clone_linked(const Call& call, Machine& parent, Snapshot& snapshot, const Destination& to) {
-  // Who deletes a clone without deleteVM leaves its record; such records would add up.
-  std::erase_if(snapshot.clones, [](const std::string& clone) { return !exists(clone); });
+Result<> clone_linked(Machine& parent, Snapshot& snapshot, const Destination& to, const std::string& vmx) {
+  drop_oldest_absent(snapshot);
   if (snapshot.clones.size() >= SnapshotTree::kMaxClones) {
     return fail("snapshot.clones", std::string(texts::kUnknownError) + ": too many clones of this snapshot");
   }
@@ -78,31 +120,31 @@ Result<> clone_linked(const Call& call, Machine& parent, Snapshot& snapshot, con
   SnapshotTree records;
   records.origin = CloneOrigin{parent.path(), snapshot.uid};
   const std::string below = parent.folder() + "/" + snapshot.disk;
+  std::erase(snapshot.clones, to.path);
   snapshot.clones.push_back(to.path);
-  // Records before what they tell of, and the .vmx, which makes it a machine, last.
-  auto made = parent.save_snapshots();
-  if (made) made = write_file_atomically(to.records(), records.write(to.name));
+  // Records before what they tell of, its own first: it says of a clone without a .vmx that it never was one
+  // (`standing_clone`). The .vmx, which makes it a machine, last.
+  auto made = write_file_atomically(to.records(), records.write(to.name));
+  if (made) made = parent.save_snapshots();
   if (made) made = create_layer(to.folder + "/" + to.disk, below);
-  if (made) made = write_vmx(call, parent, to);
+  if (made) made = write_file_atomically(to.path, vmx);
   if (made) return made;
   (void)remove_file(to.folder + "/" + to.disk);
-  (void)remove_file(to.records());
   std::erase(snapshot.clones, to.path);
   (void)parent.save_snapshots();
+  (void)remove_file(to.records());
   return made;
 }
 
 // A machine that needs no other: with the disk as one image, and its own kernel and credential.
-Result<> clone_full(const Call& call, const Machine& parent, const Snapshot* snapshot,
-                    const Destination& to) {
-  const auto layers = snapshot != nullptr ? parent.layers_of(snapshot->uid) : parent.disk_layers();
-  if (!layers) return tl::unexpected(layers.error());
+Result<> clone_full(const Machine& parent, const std::vector<std::string>& layers, const Destination& to,
+                    const std::string& vmx) {
   const std::string disk = to.folder + "/" + to.disk;
   if (exists(disk)) return fail("file.exists", std::string(texts::kFileExists));
   const std::string part = to.disk + ".part";
   std::vector<std::string> copied{part};
   const auto finish = [&]() -> Result<> {
-    if (auto flat = flatten(*layers, to.folder + "/" + part); !flat) return flat;
+    if (auto flat = flatten(layers, to.folder + "/" + part); !flat) return flat;
     for (const char* key : kBaseFiles) {
       const auto file = parent.base_file(key);
       if (!file) return tl::unexpected(file.error());
@@ -112,12 +154,13 @@ Result<> clone_full(const Call& call, const Machine& parent, const Snapshot* sna
       if (auto done = copy_file(*file, to.folder + "/" + name, kMaxBaseFile); !done) return done;
     }
     // The .vmx before the disk's name: whoever finds the one without the other can delete it.
-    if (auto done = write_vmx(call, parent, to); !done) return done;
+    if (auto done = write_file_atomically(to.path, vmx); !done) return done;
     if (auto done = rename_file(to.folder + "/" + part, disk); !done) return done;
     return sync_file(disk);
   };
   auto made = finish();
   if (made) return made;
+  (void)remove_file(to.path);
   for (const std::string& name : copied) (void)remove_file(to.folder + "/" + name);
   return made;
 }
@@ -142,9 +185,17 @@ Result<Answer> clone_machine(const Call& call) {
   }
   const auto to = destination_of(call.line.words[0]);
   if (!to) return tl::unexpected(to.error());
+  const auto vmx = vmx_of(call, parent, *to);
+  if (!vmx) return tl::unexpected(vmx.error());
+  if (exists(to->path)) return fail("file.exists", std::string(texts::kFileExists));
+  const auto layers = snapshot != nullptr ? parent.layers_of(snapshot->uid) : parent.disk_layers();
+  if (!layers) return tl::unexpected(layers.error());
+  auto claim = Claim::take(*to, parent);
+  if (!claim) return tl::unexpected(claim.error());
   auto made =
-      call.line.full ? clone_full(call, parent, snapshot, *to) : clone_linked(call, parent, *snapshot, *to);
+      call.line.full ? clone_full(parent, *layers, *to, *vmx) : clone_linked(parent, *snapshot, *to, *vmx);
   if (!made) return tl::unexpected(made.error());
+  claim->keep();
   return Answer{};
 }
 

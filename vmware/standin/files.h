@@ -46,7 +46,8 @@ struct FileIdentity {
 };
 
 // Errors of this header: `file.absent`, `file.denied`, `file.kind` (not a regular file, or a link),
-// `file.size`, `file.exists`, `file.busy` (a lock not got in time), `file.io`.
+// `file.size`, `file.exists`, `file.busy` (a lock not got in time), `file.name` (longer than the file system
+// takes), `file.special` (what is there is neither a regular file nor a folder), `file.io`.
 
 // A regular file reached without following a link in its last part.
 Result<std::string> read_small_file(const std::string& path, std::size_t limit);
@@ -67,6 +68,7 @@ std::string base_name(const std::string& path);
 // A folder of this user alone, made if absent; refused (`file.denied`) when it is a link, another's or open
 // to others.
 Result<> make_private_folder(const std::string& path);
+bool is_private_folder(const std::string& path);
 // 0700; `file.exists` when something is there.
 Result<> make_folder(const std::string& path);
 // A new file (0600), open for writing; `file.exists` when something is there.
@@ -86,8 +88,8 @@ Result<> copy_file(const std::string& from, const std::string& to, std::uint64_t
 Result<Fd> open_file(const std::string& path);
 // Syncs what was written to the file and gives it its final name.
 Result<> place_file(const Fd& fd, const std::string& from, const std::string& to);
-// A host file being written: appended to a temporary beside it, which takes its place (over a file) at
-// `finish` and vanishes with this object otherwise.
+// A host file being written: appended to a temporary beside it, which takes its place (over a regular file,
+// and nothing else) at `finish` and vanishes with this object otherwise. What killed writers left goes.
 class HostFile final {
  public:
   HostFile() = default;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "vmware/standin/file_errors.h"
 #include "vmware/standin/files.h"
 
 namespace standin {
@@ -21,8 +22,15 @@ namespace {
 
 using policy::fail;
 
-// How the names of files in the making end, as mkostemp wants it.
-constexpr std::string_view kInTheMaking = ".vmrun-XXXXXX";
+Result<Fd> open_plain(const std::string& path, struct stat& info) {
+  Fd fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) return io_failure(errno);
+  if (fstat(fd.get(), &info) != 0) return io_failure(errno);
+  if (!S_ISREG(info.st_mode)) return fail("file.kind", "not a regular file");
+  return fd;
+}
+
+}  // namespace
 
 tl::unexpected<policy::Error> io_failure(int error) {
   switch (error) {
@@ -35,6 +43,8 @@ tl::unexpected<policy::Error> io_failure(int error) {
       return fail("file.denied", "access denied");
     case ELOOP:
       return fail("file.kind", "the file is a link");
+    case ENAMETOOLONG:
+      return fail("file.name", "the name is too long");
     case EEXIST:
     case ENOTEMPTY:
       return fail("file.exists", "the file exists");
@@ -42,63 +52,6 @@ tl::unexpected<policy::Error> io_failure(int error) {
       return fail("file.io", std::string("input or output failed (error ") + std::to_string(error) + ")");
   }
 }
-
-Result<Fd> open_plain(const std::string& path, struct stat& info) {
-  Fd fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd) return io_failure(errno);
-  if (fstat(fd.get(), &info) != 0) return io_failure(errno);
-  if (!S_ISREG(info.st_mode)) return fail("file.kind", "not a regular file");
-  return fd;
-}
-
-Result<> write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return io_failure(errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
-// What a writer that was killed left beside `path`; one still at work has a younger file.
-void remove_abandoned(const std::string& path) {
-  constexpr std::size_t kMostNames = 10000;
-  constexpr time_t kAbandoned = 60;
-  constexpr std::size_t kRandom = 6;
-  const std::string begin =
-      base_name(path) + std::string(kInTheMaking.substr(0, kInTheMaking.size() - kRandom));
-  for (const std::string& name : names_in(folder_of(path), kMostNames)) {
-    if (name.size() != begin.size() + kRandom || !name.starts_with(begin)) continue;
-    const std::string other = folder_of(path) + "/" + name;
-    struct stat info{};
-    if (lstat(other.c_str(), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 0777) == 0600 &&
-        info.st_mtime + kAbandoned < time(nullptr)) {
-      unlink(other.c_str());
-    }
-  }
-}
-
-// A new file beside `path`, 0600; its name is put into `name`.
-Result<Fd> temporary_beside(const std::string& path, std::string& name) {
-  name = path + std::string(kInTheMaking);
-  Fd fd(mkostemp(name.data(), O_CLOEXEC));
-  if (!fd) return io_failure(errno);
-  return fd;
-}
-
-Result<> sync_and_rename(const Fd& fd, const std::string& from, const std::string& to) {
-  if (fdatasync(fd.get()) != 0 || rename(from.c_str(), to.c_str()) != 0) {
-    const int error = errno;
-    unlink(from.c_str());
-    return io_failure(error);
-  }
-  const Fd folder(open(folder_of(to).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder) (void)fsync(folder.get());
-  return {};
-}
-
-}  // namespace
 
 int left_ms(Deadline deadline) {
   const auto left = std::chrono::duration_cast<Millis>(deadline - std::chrono::steady_clock::now()).count();
@@ -160,18 +113,6 @@ Result<std::string> read_head(const std::string& path, std::size_t limit) {
   return bytes;
 }
 
-Result<> write_file_atomically(const std::string& path, std::string_view bytes) {
-  remove_abandoned(path);
-  std::string temporary;
-  auto fd = temporary_beside(path, temporary);
-  if (!fd) return tl::unexpected(fd.error());
-  if (auto written = write_all(fd->get(), bytes); !written) {
-    unlink(temporary.c_str());
-    return written;
-  }
-  return sync_and_rename(*fd, temporary, path);
-}
-
 Result<FileIdentity> identity_of(const std::string& path) {
   struct stat info{};
   if (stat(path.c_str(), &info) != 0) return io_failure(errno);
@@ -212,12 +153,14 @@ std::string base_name(const std::string& path) {
 
 Result<> make_private_folder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return io_failure(errno);
+  if (is_private_folder(path)) return {};
+  return fail("file.denied", "the folder `" + path + "` must be a folder of this user with mode 0700");
+}
+
+bool is_private_folder(const std::string& path) {
   struct stat info{};
-  if (lstat(path.c_str(), &info) != 0) return io_failure(errno);
-  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077) != 0) {
-    return fail("file.denied", "the folder `" + path + "` must be a folder of this user with mode 0700");
-  }
-  return {};
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+         (info.st_mode & 077) == 0;
 }
 
 Result<> make_folder(const std::string& path) {
@@ -263,82 +206,9 @@ Result<Fd> open_file(const std::string& path) {
   return open_plain(path, info);
 }
 
-Result<> place_file(const Fd& fd, const std::string& from, const std::string& to) {
-  return sync_and_rename(fd, from, to);
-}
-
 Result<> rename_file(const std::string& from, const std::string& to) {
   if (rename(from.c_str(), to.c_str()) != 0) return io_failure(errno);
   return {};
-}
-
-Result<> copy_file(const std::string& from, const std::string& to, std::uint64_t limit) {
-  struct stat info{};
-  auto source = open_plain(from, info);
-  if (!source) return tl::unexpected(source.error());
-  if (static_cast<std::uint64_t>(info.st_size) > limit) return fail("file.size", "the file is too large");
-  HostFile target;
-  if (auto opened = target.create(to); !opened) return opened;
-  std::string buffer(1 << 18, '\0');
-  std::uint64_t copied = 0;
-  for (;;) {
-    const ssize_t got = read(source->get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return io_failure(errno);
-    if (got == 0) return target.finish();
-    copied += static_cast<std::uint64_t>(got);
-    if (copied > limit) return fail("file.size", "the file is too large");
-    if (auto written = target.append({buffer.data(), static_cast<std::size_t>(got)}); !written)
-      return written;
-  }
-}
-
-HostFile::~HostFile() {
-  if (fd_) unlink(temporary_.c_str());
-}
-
-Result<> HostFile::create(const std::string& path) {
-  struct stat info{};
-  if (lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
-    return fail("file.exists", "a folder is there");
-  path_ = path;
-  auto fd = temporary_beside(path, temporary_);
-  if (!fd) return tl::unexpected(fd.error());
-  fd_ = std::move(*fd);
-  return {};
-}
-
-Result<> HostFile::append(std::string_view bytes) { return write_all(fd_.get(), bytes); }
-
-Result<> HostFile::finish() {
-  auto done = sync_and_rename(fd_, temporary_, path_);
-  fd_.reset();
-  return done;
-}
-
-Result<> HostSource::open(const std::string& path) {
-  struct stat info{};
-  // Links are followed here: the path is the caller's own word for a file of his.
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd || fstat(fd.get(), &info) != 0) return io_failure(errno);
-  if (!S_ISREG(info.st_mode)) return fail("file.kind", "not a regular file");
-  fd_ = std::move(fd);
-  size_ = static_cast<std::uint64_t>(info.st_size);
-  return {};
-}
-
-Result<std::string> HostSource::next(std::size_t limit) {
-  std::string bytes(limit, '\0');
-  std::size_t filled = 0;
-  while (filled < limit) {
-    const ssize_t got = read(fd_.get(), bytes.data() + filled, limit - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return io_failure(errno);
-    if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  bytes.resize(filled);
-  return bytes;
 }
 
 std::vector<std::string> names_in(const std::string& folder, std::size_t limit) {

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "vmware/standin/commands.h"
+#include "vmware/standin/copy_greeting.h"
 #include "vmware/standin/guest_session.h"
 #include "vmware/standin/guest_status.h"
+#include "vmware/standin/guest_text.h"
 #include "vmware/standin/json_channel.h"
 #include "vmware/standin/texts.h"
 
@@ -17,11 +19,12 @@ using policy::fail;
 
 constexpr std::size_t kChunk = 2 << 20;
 constexpr std::size_t kPiece = 256 << 10;
-constexpr std::size_t kMaxGreeting = 64 << 10;
 constexpr std::uint64_t kMaxCopy = std::uint64_t{64} << 30;
 constexpr Millis kTurnWait{600000};  // another copy with the same machine
 constexpr Millis kStallWait{60000};  // not one byte moved
 constexpr Millis kPollEvery{100};
+constexpr int kMostBeginnings = 3;
+constexpr int kKilled = 128 + 9;
 
 // Shell texts of the guest, run as its user. Only regular files are opened: a FIFO would keep its opener for
 // ever, a device has no end. The guest may put another file there between the look and the opening; then its
@@ -30,6 +33,7 @@ constexpr Millis kPollEvery{100};
 // Over the port: a line with our token, so that nothing left from an earlier copy is taken for ours, then the
 // bytes, as many as were announced.
 constexpr char kReceive[] = R"sh(
+[ ! -d "$1" ] || exit 85
 [ ! -e "$1" ] || [ -f "$1" ] || exit 82
 case $1 in */*) folder=${1%/*} ;; *) folder=. ;; esac
 [ -d "${folder:-/}" ] || exit 81
@@ -42,14 +46,19 @@ constexpr char kSend[] = R"sh(
 [ -f "$1" ] || exit 81
 command exec 4< "$1" || exit 82
 [ -f /proc/self/fd/4 ] || exit 81
-size=$(stat -L -c %s /proc/self/fd/0 <&4) || exit 84
+set -- "$1" "$2" $(stat -L -c '%s %b' /proc/self/fd/0 <&4)
+size=${3:-0} blocks=${4:-0}
+# Files that the kernel makes up as they are read (proc, sysfs) tell no true size.
+[ "$size" -gt 0 ] || exit 83
+[ "$blocks" -gt 0 ] || [ "$size" -gt 1048576 ] || exit 83
 printf '\n%s %s\n' "$2" "$size" >&3
 exec head -c "$size" <&4 >&3
 )sh";
 
-// Over the agent, for guests that do not know the port; slow, because each byte passes the agent's JSON
-// reader.
+// Over the agent, for guests that do not know the port and for files without a size; slow, because each byte
+// passes the agent's JSON reader.
 constexpr char kWrite[] = R"sh(
+[ ! -d "$1" ] || exit 85
 [ ! -e "$1" ] || [ -f "$1" ] || exit 82
 [ -d "$(dirname -- "$1")" ] || exit 81
 cat > "$1" || exit 82
@@ -84,16 +93,17 @@ class PortCopy final {
     if (!turn) return fail("vm.in_use", std::string(texts::kFileInUse));
     auto socket = connect_to_socket(session.entry().qemu_folder() + "/copy.sock", after(kStallWait));
     if (!socket) return fail("port", "the machine has no copy port");
-    std::random_device random;
-    const std::string token = "copy-" + std::to_string(random()) + "-" + std::to_string(random());
-    std::vector<std::string> words{guest_path, token};
+    PortCopy copy(session, std::move(*turn), std::move(*socket));
+    std::vector<std::string> words{guest_path, ""};
     if (!extra.empty()) words.push_back(extra);
-    const auto pid = session.start(shell_text, words, {}, GuestSession::Port::copy);
-    if (!pid) return tl::unexpected(pid.error());
-    PortCopy copy(session, std::move(*turn), std::move(*socket), *pid);
-    if (auto greeted = copy.read_greeting(token, rest); !greeted) return tl::unexpected(greeted.error());
-    session.let_go();
-    return copy;
+    for (int tried = 1;; ++tried) {
+      auto greeted = copy.start_guest_end(shell_text, words, rest);
+      // An aborted copy whose end came up only after ours ends ours as the one before it; but only once.
+      if (!greeted && greeted.error().code == "copy.killed" && tried < kMostBeginnings) continue;
+      if (!greeted) return tl::unexpected(greeted.error());
+      session.let_go();
+      return copy;
+    }
   }
 
   Result<> send(std::string_view bytes) {
@@ -120,40 +130,50 @@ class PortCopy final {
   }
 
  private:
-  PortCopy(GuestSession& session, Fd turn, Fd socket, std::int64_t pid)
-      : session_(session), turn_(std::move(turn)), socket_(std::move(socket)), pid_(pid) {}
+  PortCopy(GuestSession& session, Fd turn, Fd socket)
+      : session_(session), turn_(std::move(turn)), socket_(std::move(socket)) {}
 
   static policy::Error broken() { return {"vm.communication", std::string(texts::kCommunication)}; }
 
+  Result<> start_guest_end(const char* shell_text, std::vector<std::string> words, std::string& rest) {
+    std::random_device random;
+    words[1] = "copy-" + std::to_string(random()) + "-" + std::to_string(random());
+    const auto pid = session_.start(shell_text, words, {}, GuestSession::Port::copy);
+    if (!pid) return tl::unexpected(pid.error());
+    pid_ = *pid;
+    return read_greeting(words[1], rest);
+  }
+
+  // The bytes of an earlier copy may come first: an aborted one's end in the guest sends until ours ends it.
   Result<> read_greeting(const std::string& token, std::string& rest) {
+    CopyGreeting greeting(token);
     const Deadline deadline = after(kStallWait);
-    const std::string mark = "\n" + token;
-    while (left_ms(deadline) > 0 && buffer_.size() < kMaxGreeting) {
-      const auto piece = receive_some(socket_, 4096, after(kPollEvery));
+    bool ended_well = false;
+    while (left_ms(deadline) > 0) {
+      const auto piece = receive_some(socket_, kPiece, after(kPollEvery));
       if (piece) {
-        buffer_ += *piece;
-        const std::size_t at = buffer_.find(mark);
-        const std::size_t end = at == std::string::npos ? at : buffer_.find('\n', at + mark.size());
-        if (end == std::string::npos) continue;
-        rest = buffer_.substr(at + mark.size(), end - at - mark.size());
-        buffer_.erase(0, end + 1);
+        auto found = greeting.feed(*piece);
+        if (!found) continue;
+        rest = std::move(found->words);
+        buffer_ = std::move(found->behind);
         return {};
       }
       if (piece.error().code != "channel.late") return tl::unexpected(broken());
+      // It says its line just before it ends; the line is on its way.
+      if (ended_well) continue;
       const auto ended = session_.poll(pid_);
       if (!ended) return tl::unexpected(ended.error());
-      if (*ended) {
-        auto status = check_status((*ended)->code);
-        // It said its line just before it ended; the line is on its way.
-        if (!status) return status;
-      }
+      if (!*ended) continue;
+      if ((*ended)->code == kKilled) return fail("copy.killed", std::string(texts::kCommunication));
+      if (auto status = check_status((*ended)->code); !status) return status;
+      ended_well = true;
     }
     return tl::unexpected(broken());
   }
 
   GuestSession& session_;
   Fd turn_, socket_;
-  std::int64_t pid_;
+  std::int64_t pid_ = 0;
   std::string buffer_;
 };
 
@@ -230,6 +250,9 @@ policy::Error host_error(const policy::Error& error) {
     return {"host.absent", std::string(texts::kFileNotFound)};
   if (error.code == "file.exists") return {"host.exists", std::string(texts::kFileExists)};
   if (error.code == "file.denied") return {"host.denied", std::string(texts::kHostPermission)};
+  if (error.code == "file.name") return {"parameter", std::string(texts::kInvalidParameter)};
+  if (error.code == "file.special")
+    return {"host.special", std::string(texts::kNotSupported) + ": " + error.message};
   return {"host.io", std::string(texts::kUnknownError) + ": " + error.message};
 }
 
@@ -239,6 +262,7 @@ Result<Answer> copy_to_guest(const Call& call) {
     return tl::unexpected(host_error(opened.error()));
   auto session = GuestSession::open_as_user(call);
   if (!session) return tl::unexpected(session.error());
+  if (auto checked = check_guest_path(call.line.words[1]); !checked) return tl::unexpected(checked.error());
   auto copied = send_over_port(call, *session, source);
   if (!copied && copied.error().code == "port")
     copied = send_over_agent(*session, source, call.line.words[1]);
@@ -249,6 +273,7 @@ Result<Answer> copy_to_guest(const Call& call) {
 Result<Answer> copy_from_guest(const Call& call) {
   auto session = GuestSession::open_as_user(call);
   if (!session) return tl::unexpected(session.error());
+  if (auto checked = check_guest_path(call.line.words[0]); !checked) return tl::unexpected(checked.error());
   HostFile target;
   if (auto made = target.create(call.line.words[1]); !made) return tl::unexpected(host_error(made.error()));
   auto copied = receive_over_port(call, *session, target);

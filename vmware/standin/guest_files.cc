@@ -14,13 +14,16 @@ constexpr char kFileExists[] = R"sh([ -e "$1" ] && [ ! -d "$1" ])sh";
 constexpr char kDirectoryExists[] = R"sh([ -d "$1" ])sh";
 constexpr char kDelete[] = R"sh(
 [ -e "$1" ] || [ -L "$1" ] || exit 81
-[ ! -d "$1" ] || exit 81
-rm -f -- "$1" || exit 82
+[ ! -d "$1" ] || [ -L "$1" ] || exit 81
+rm -f -- "$1" 2> /dev/null || exit 82
 )sh";
 constexpr char kRename[] = R"sh(
 [ -e "$1" ] || [ -L "$1" ] || exit 81
 [ ! -e "$2" ] && [ ! -L "$2" ] || exit 85
 [ -d "$(dirname -- "$2")" ] || exit 81
+if [ -d "$1" ] && [ ! -L "$1" ]; then
+  case $(realpath -m -- "$2") in "$(realpath -- "$1")"/*) exit 87 ;; esac
+fi
 mv -T -n -- "$1" "$2" 2> /dev/null || exit 82
 )sh";
 constexpr char kCreateDirectory[] = R"sh(
@@ -47,9 +50,18 @@ Result<GuestExit> run(const Call& call, const char* shell_text) {
   return session->run(shell_text, call.line.words, {});
 }
 
+Result<GuestExit> run_on_paths(const Call& call, const char* shell_text) {
+  auto session = GuestSession::open_as_user(call);
+  if (!session) return tl::unexpected(session.error());
+  for (const std::string& path : call.line.words) {
+    if (auto checked = check_guest_path(path); !checked) return tl::unexpected(checked.error());
+  }
+  return session->run(shell_text, call.line.words, {});
+}
+
 // Its success says nothing.
 Result<Answer> silently(const Call& call, const char* shell_text) {
-  const auto ended = run(call, shell_text);
+  const auto ended = run_on_paths(call, shell_text);
   if (!ended) return tl::unexpected(ended.error());
   if (auto checked = check_guest_status(ended->code); !checked) return tl::unexpected(checked.error());
   return Answer{};
@@ -81,7 +93,7 @@ Result<Answer> create_directory_in_guest(const Call& call) { return silently(cal
 Result<Answer> delete_directory_in_guest(const Call& call) { return silently(call, kDeleteDirectory); }
 
 Result<Answer> list_directory_in_guest(const Call& call) {
-  const auto ended = run(call, kListDirectory);
+  const auto ended = run_on_paths(call, kListDirectory);
   if (!ended) return tl::unexpected(ended.error());
   if (auto checked = check_guest_status(ended->code); !checked) return tl::unexpected(checked.error());
   return Answer{directory_listing(ended->out)};

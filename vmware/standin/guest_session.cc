@@ -4,8 +4,10 @@
 #include <charconv>
 #include <utility>
 
+#include "policy/utf8.h"
 #include "vmware/standin/credential.h"
 #include "vmware/standin/machine.h"
+#include "vmware/standin/machine_entry.h"
 #include "vmware/standin/monitor.h"
 #include "vmware/standin/texts.h"
 
@@ -26,11 +28,22 @@ constexpr char kPrelude[] = R"sh(unset HOME; HOME=~; export HOME; cd 2> /dev/nul
 )sh";
 
 // As root: opens the port that only root may open, then becomes the user. The words are the user, the shell
-// text and its own words. /bin/sh, which starts in half the time of bash.
+// text and its own words. /bin/sh, which starts in half the time of bash. One process at a time can have the
+// port open: what is left of an aborted copy, which would send or wait for ever, is ended.
 constexpr char kOpenPort[] = R"sh(
 port=/dev/virtio-ports/org.sallyport-vmrun.copy.0
 [ -c "$port" ] || exit 83
-{ exec 3<> "$port"; } 2> /dev/null || exit 83
+tries=0
+until { command exec 3<> "$port"; } 2> /dev/null; do
+  [ "$tries" -lt 50 ] || exit 83
+  tries=$((tries + 1))
+  for open in /proc/[0-9]*/fd/3; do
+    [ "$open" -ef "$port" ] || continue
+    open=${open#/proc/}
+    kill -KILL "${open%%/*}"
+  done
+  sleep 0.1
+done
 user=$1
 shift
 exec /usr/sbin/chroot --userspec="$user:" / /bin/sh -c "$@"
@@ -75,7 +88,7 @@ Result<> check_login(const Machine& machine, const CommandLine& line) {
 Result<GuestSession> GuestSession::open(const Call& call, Millis wait) {
   const auto machine = Machine::open(call.line.vmx);
   if (!machine) return tl::unexpected(machine.error());
-  auto entry = entry_of(machine->identity());
+  auto entry = entry_of(*machine);
   if (!entry) return tl::unexpected(entry.error());
   if (!entry->is_alive()) return tl::unexpected(off_error(machine->path()));
   if (still_late(call, *entry)) return tl::unexpected(tools_error(machine->path()));
@@ -108,7 +121,7 @@ Result<GuestSession> GuestSession::open_as_user(const Call& call) {
 bool tools_were_seen(const std::string& vmx) {
   const auto machine = Machine::open(vmx);
   if (!machine) return false;
-  const auto entry = entry_of(machine->identity());
+  const auto entry = entry_of(*machine);
   return entry && exists(entry->file(kSeen));
 }
 
@@ -137,6 +150,10 @@ Result<GuestExit> GuestSession::run(const char* shell_text, const std::vector<st
 
 Result<std::int64_t> GuestSession::start(const char* shell_text, const std::vector<std::string>& words,
                                          std::string_view input, Port port) {
+  // What is no UTF-8 cannot travel in the agent's JSON.
+  if (!std::all_of(words.begin(), words.end(), policy::is_utf8)) {
+    return fail("parameter", std::string(texts::kInvalidParameter));
+  }
   if (auto connected = reconnect(); !connected) return tl::unexpected(connected.error());
   // chroot(1) to `/` is the lightest way to become a user with his groups; runuser(1) loads all of PAM each
   // time.

@@ -2,6 +2,7 @@
 
 #include "vmware/standin/commands.h"
 #include "vmware/standin/guest_session.h"
+#include "vmware/standin/machine_entry.h"
 #include "vmware/standin/saved_state.h"
 
 namespace standin {
@@ -39,7 +40,7 @@ Result<Answer> get_guest_address(const Call& call) {
   if (call.faults.find(Faults::Kind::address_unknown, call.line.command)) return Answer{"unknown\n"};
   const auto machine = Machine::open(call.line.vmx);
   if (!machine) return tl::unexpected(machine.error());
-  const auto entry = entry_of(machine->identity());
+  const auto entry = entry_of(*machine);
   if (!entry) return tl::unexpected(entry.error());
   if (call.faults.find(Faults::Kind::address_stale, call.line.command)) {
     const std::string address = last_address(*entry);

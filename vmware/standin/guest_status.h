@@ -10,6 +10,7 @@ inline constexpr int kGuestAbsent = 81;
 inline constexpr int kGuestDenied = 82;
 inline constexpr int kGuestThere = 85;
 inline constexpr int kGuestNoProcess = 86;
+inline constexpr int kGuestParameter = 87;
 
 inline policy::Result<> check_guest_status(int code) {
   using policy::fail;
@@ -18,6 +19,7 @@ inline policy::Result<> check_guest_status(int code) {
   if (code == kGuestDenied) return fail("guest.denied", std::string(texts::kGuestPermission));
   if (code == kGuestThere) return fail("guest.there", std::string(texts::kFileExists));
   if (code == kGuestNoProcess) return fail("guest.process", std::string(texts::kNoProcess));
+  if (code == kGuestParameter) return fail("parameter", std::string(texts::kInvalidParameter));
   return fail("guest.failed", std::string(texts::kUnknownError));
 }
 

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "vmware/standin/texts.h"
+
 namespace standin {
 namespace {
 
 constexpr std::size_t kMaxNames = 100000;
+constexpr std::size_t kMaxPath = 4095;
+constexpr std::size_t kMaxPart = 255;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -61,6 +65,17 @@ std::string printed_path(std::string_view bytes) {
   if (!bytes.starts_with("/") || bytes.size() > 4096 || std::any_of(bytes.begin(), bytes.end(), is_control))
     return {};
   return std::string(bytes);
+}
+
+policy::Result<> check_guest_path(std::string_view path) {
+  const auto invalid = policy::fail("parameter", std::string(texts::kInvalidParameter));
+  if (path.empty() || path.size() > kMaxPath) return invalid;
+  while (!path.empty()) {
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    if (slash > kMaxPart) return invalid;
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  return {};
 }
 
 }  // namespace standin

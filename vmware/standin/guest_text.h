@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "policy/result.h"
+
 namespace standin {
 
 // What programs in the guest say becomes lines of our output. A guest chooses process and file names: control
@@ -20,5 +22,9 @@ std::string directory_listing(std::string_view bytes);
 
 // A path that a program printed: one line that begins with `/`; empty when it is anything else.
 std::string printed_path(std::string_view bytes);
+
+// Whether a guest could have a file of that name: not empty, and no part of it longer than file systems take
+// (`parameter`).
+policy::Result<> check_guest_path(std::string_view path);
 
 }  // namespace standin

@@ -1,6 +1,7 @@
 #include "vmware/standin/held_machine.h"
 
 #include "vmware/standin/lock_file.h"
+#include "vmware/standin/machine_entry.h"
 #include "vmware/standin/monitor.h"
 #include "vmware/standin/texts.h"
 
@@ -17,17 +18,16 @@ constexpr char kMarker[] = "unsettled";
 
 Result<> HeldMachine::settle() {
   if (auto settled = machine.settle(); !settled) return settled;
-  return find_entry();
+  find_entry();
+  return {};
 }
 
-Result<> HeldMachine::find_entry() {
-  auto found = entry_of(machine.identity());
-  if (!found) return tl::unexpected(found.error());
-  if (found->folder() != entry.folder() && exists(entry.folder()) && !exists(found->folder())) {
-    (void)rename_file(entry.folder(), found->folder());
+void HeldMachine::find_entry() {
+  RuntimeEntry found(folder_of(entry.folder()) + "/" + machine.identity().text());
+  if (found.folder() != entry.folder() && exists(entry.folder()) && !exists(found.folder())) {
+    (void)rename_file(entry.folder(), found.folder());
   }
-  entry = std::move(*found);
-  return {};
+  entry = std::move(found);
 }
 
 Result<HeldMachine> hold_machine(const std::string& vmx) {
@@ -38,7 +38,7 @@ Result<HeldMachine> hold_machine(const std::string& vmx) {
   // Whoever had it may have changed it, or taken it away.
   auto machine = Machine::open(vmx);
   if (!machine) return tl::unexpected(machine.error());
-  auto entry = entry_of(machine->identity());
+  auto entry = entry_of(*machine);
   if (!entry) return tl::unexpected(entry.error());
   return HeldMachine{std::move(*machine), std::move(*entry), std::move(*lock)};
 }

@@ -17,8 +17,9 @@ struct HeldMachine {
   bool is_on() const { return entry.is_alive(); }
   // `Machine::settle`, and what is known of the machine goes along with its new identity.
   Result<> settle();
-  // The entry of the .vmx as it is now; a machine that is off takes along what was kept of it.
-  Result<> find_entry();
+  // The entry of the .vmx as it is now, under the same runtime folder; the machine is off and takes along
+  // what was kept of it.
+  void find_entry();
 };
 
 Result<HeldMachine> hold_machine(const std::string& vmx);
@@ -38,6 +39,8 @@ Result<> save_running(const HeldMachine& held, const std::string& description, c
 // Undoes that.
 void abandon_save(const HeldMachine& held, const std::string& description, const std::string& memory);
 Result<bool> is_paused(const RuntimeEntry& entry);
+// Refuses (`vm.tools`) when the processors stand still: what the guest was asked would wait for them.
+Result<> check_guest_can_obey(const HeldMachine& held);
 // The guest's address, or what was last known of it.
 std::string address_to_remember(const RuntimeEntry& entry);
 

@@ -149,7 +149,6 @@ void delete_files(const Machine& machine) {
     (void)remove_file(folder + description);
   }
   for (const Snapshot& snapshot : machine.snapshots().snapshots) (void)remove_file(folder + snapshot.disk);
-  // The records last: they name the rest.
   if (is_alone(machine, names)) {
     for (const std::string& name : names) {
       if (is_made_for(name, machine.name())) (void)remove_file(folder + name);
@@ -164,7 +163,7 @@ void delete_files(const Machine& machine) {
       if (is_plain_name(name)) (void)remove_file(folder + name);
     }
   }
-  for (const char* ending : {".vmxf", ".nvram", ".vmsd"}) (void)remove_file(folder + machine.name() + ending);
+  for (const char* ending : {".vmxf", ".nvram"}) (void)remove_file(folder + machine.name() + ending);
 }
 
 }  // namespace standin

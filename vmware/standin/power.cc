@@ -9,6 +9,7 @@
 #include "vmware/standin/held_machine.h"
 #include "vmware/standin/launch.h"
 #include "vmware/standin/lock_file.h"
+#include "vmware/standin/machine_entry.h"
 #include "vmware/standin/monitor.h"
 #include "vmware/standin/qemu_process.h"
 #include "vmware/standin/runtime_sweep.h"
@@ -199,7 +200,7 @@ Result<> power_on(HeldMachine& held, const Call& call, Processors after_start) {
   if (!state) return tl::unexpected(state.error());
   if (*state) {
     if (auto deferred = held.machine.defer_saved_state(); !deferred) return deferred;
-    if (auto found = held.find_entry(); !found) return found;
+    held.find_entry();
     // The folder of its sockets has a name of the .vmx that was just written.
     plan = plan_machine(held.machine, held.entry, *qemu);
     if (!plan) return tl::unexpected(plan.error());
@@ -215,7 +216,7 @@ Result<> power_on(HeldMachine& held, const Call& call, Processors after_start) {
   const auto stale = call.faults.find(Faults::Kind::stale_lock, call.line.command)
                          ? LockFile::Leftover::counts
                          : LockFile::Leftover::goes;
-  if (auto locked = LockFile::take(machine, stale); !locked) return locked;
+  if (auto locked = LockFile::take(machine, entry, stale); !locked) return locked;
   if (*state) {
     if (auto marked = mark_unsettled(held); !marked) return marked;
   }
@@ -265,14 +266,13 @@ Result<> power_on(HeldMachine& held, const Call& call, Processors after_start) {
     drop_suspended_files(machine, description, **state);
     unmark(held);
   }
-  return LockFile::record(machine, entry.process().value_or(0));
+  return LockFile::record(machine, entry);
 }
 
 Result<> power_off(const HeldMachine& held) {
-  if (auto monitor = Monitor::connect(held.entry.folder(), after(kMonitorWait))) {
-    (void)monitor->quit(after(kMonitorWait));
-  }
-  if (!wait_until_gone(held.entry, after(kQuitWait))) kill_process(held.entry);
+  auto monitor = Monitor::connect(held.entry.folder(), after(kMonitorWait));
+  if (monitor) (void)monitor->quit(after(kMonitorWait));
+  if (!monitor || !wait_until_gone(held.entry, after(kQuitWait))) kill_process(held.entry);
   if (!wait_until_gone(held.entry, after(kQuitWait))) {
     return fail("vm.stop", std::string(texts::kCanceled));
   }
@@ -283,7 +283,9 @@ Result<Answer> list_machines(const Call& call) {
   const long lag_ms = call.faults.find(Faults::Kind::list_lags, Command::list).value_or(0) * 1000;
   std::string paths;
   int count = 0;
-  for (const RuntimeEntry& entry : running_machines()) {
+  const auto running = running_machines();
+  if (!running) return tl::unexpected(running.error());
+  for (const RuntimeEntry& entry : *running) {
     if (entry.age_ms() < lag_ms) continue;
     paths += call.faults.disguised(entry.vmx_path()) + "\n";
     ++count;
@@ -308,6 +310,25 @@ Result<Answer> start_machine(const Call& call) {
   return Answer{};
 }
 
+namespace {
+
+// The guest shuts itself down.
+Result<> shut_down(const HeldMachine& held) {
+  const RuntimeEntry& entry = held.entry;
+  if (auto checked = check_guest_can_obey(held); !checked) return checked;
+  auto agent = GuestAgent::connect(entry.folder(), after(kMonitorWait));
+  if (!agent || !agent->shut_down(after(kMonitorWait))) {
+    auto monitor = Monitor::connect(entry.folder(), after(kMonitorWait));
+    if (!monitor || !monitor->press_power_button(after(kMonitorWait))) {
+      return fail("vm.communication", std::string(texts::kCommunication));
+    }
+  }
+  if (!wait_until_gone(entry, after(kSoftStopWait))) return fail("vm.stop", std::string(texts::kCanceled));
+  return {};
+}
+
+}  // namespace
+
 Result<Answer> stop_machine(const Call& call) {
   auto held = hold_machine(call.line.vmx);
   if (!held) return tl::unexpected(held.error());
@@ -315,16 +336,8 @@ Result<Answer> stop_machine(const Call& call) {
 
   if (call.line.hard) {
     if (auto stopped = power_off(*held); !stopped) return tl::unexpected(stopped.error());
-  } else {
-    const RuntimeEntry& entry = held->entry;
-    auto agent = GuestAgent::connect(entry.folder(), after(kMonitorWait));
-    if (!agent || !agent->shut_down(after(kMonitorWait))) {
-      auto monitor = Monitor::connect(entry.folder(), after(kMonitorWait));
-      if (!monitor || !monitor->press_power_button(after(kMonitorWait))) {
-        return fail("vm.communication", std::string(texts::kCommunication));
-      }
-    }
-    if (!wait_until_gone(entry, after(kSoftStopWait))) return fail("vm.stop", std::string(texts::kCanceled));
+  } else if (auto stopped = shut_down(*held); !stopped) {
+    return tl::unexpected(stopped.error());
   }
   unmark(*held);
   if (call.faults.find(Faults::Kind::stale_lock, Command::stop)) return Answer{};

@@ -46,6 +46,7 @@ Result<Answer> reset_machine(const Call& call) {
   if (call.line.hard) return order(call, &Monitor::reset);
   const auto held = hold_running(call.line.vmx);
   if (!held) return tl::unexpected(held.error());
+  if (auto checked = check_guest_can_obey(*held); !checked) return tl::unexpected(checked.error());
   {
     auto monitor = Monitor::connect(held->entry.folder(), after(kMonitorWait));
     const auto open = monitor ? monitor->agent_port_open(after(kMonitorWait)) : Result<bool>(false);
@@ -64,6 +65,13 @@ Result<bool> is_paused(const RuntimeEntry& entry) {
   const auto status = monitor->status(after(kMonitorWait));
   if (!status) return no_answer();
   return *status != "running";
+}
+
+Result<> check_guest_can_obey(const HeldMachine& held) {
+  const auto paused = is_paused(held.entry);
+  if (!paused) return tl::unexpected(paused.error());
+  if (!*paused) return {};
+  return fail("vm.tools", std::string(texts::kToolsNotRunning) + ": " + held.machine.path());
 }
 
 std::string address_to_remember(const RuntimeEntry& entry) {
@@ -87,7 +95,7 @@ Result<> save_running(const HeldMachine& held, const std::string& description, c
   state.address = address_to_remember(held.entry);
   const auto text = state.write();
   if (!text) return tl::unexpected(text.error());
-  if (auto marked = mark_unsettled(held); !marked) return marked;
+  if (auto marked = mark_unsettled(held); !marked) return no_answer();
   const std::string folder = held.machine.folder() + "/";
   auto saved = save_memory(held.entry, folder + memory, memory_mib_of(held.machine.vmx()));
   if (saved) saved = write_file_atomically(folder + description, *text);

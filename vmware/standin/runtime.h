@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "vmware/standin/files.h"
 
@@ -18,7 +17,9 @@ namespace standin {
 //   <root>/boot/                     copies of kernels that machines with user ids of their own can read
 class RuntimeEntry final {
  public:
-  explicit RuntimeEntry(std::string folder) : folder_(std::move(folder)) {}
+  // `known` is a record of the machine's process from elsewhere, for when the folder does not tell.
+  explicit RuntimeEntry(std::string folder, std::string known = {})
+      : folder_(std::move(folder)), known_(std::move(known)) {}
 
   const std::string& folder() const { return folder_; }
   std::string qemu_folder() const { return folder_ + "/q"; }
@@ -27,23 +28,19 @@ class RuntimeEntry final {
   bool is_alive() const { return is_locked(file("alive")) || process().has_value(); }
   // The process that runs the machine, if it is still that one.
   std::optional<int> process() const;
+  // What stands in `pid`; empty when nothing does.
+  std::string record() const;
   std::string vmx_path() const;
   // Milliseconds since the machine was started.
   std::int64_t age_ms() const;
 
  private:
-  std::string folder_;
+  std::string folder_, known_;
 };
 
 // `$SALLYPORT_VMRUN_DIR`, `$XDG_RUNTIME_DIR/sallyport-vmrun` or `/tmp/sallyport-vmrun-<uid>`; made if absent,
 // refused when another user could reach it or when sockets in it would have too long a name.
 Result<std::string> runtime_root();
-// The entry of a machine, not necessarily existing.
-Result<RuntimeEntry> entry_of(const FileIdentity& machine);
-// Machines that run: process alive, QEMU answering, .vmx still the same file. Sorted by path. Entries of
-// machines that are off and whose .vmx is gone are removed on the way.
-std::vector<RuntimeEntry> running_machines();
-
 // A process as `pid` files have it: its id and its start time, which no later process of that id shares.
 std::string record_of_this_process();
 // The id in such a record while that process runs.

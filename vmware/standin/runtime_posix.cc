@@ -9,7 +9,6 @@
 #include <charconv>
 #include <string_view>
 
-#include "vmware/standin/monitor.h"
 #include "vmware/standin/runtime.h"
 
 namespace standin {
@@ -17,9 +16,6 @@ namespace {
 
 using policy::fail;
 
-constexpr std::size_t kMaxEntries = 4096;
-constexpr Millis kListWait{1500};
-constexpr std::int64_t kQuietSeconds = 5;
 // `/<16 hex>-<16 hex>/q/` and the longest socket name.
 constexpr std::size_t kSocketNameRoom = 60;
 
@@ -44,25 +40,6 @@ std::string start_time_of(int pid) {
   return {};
 }
 
-std::int64_t seconds_since_changed(const std::string& path) {
-  struct stat info{};
-  timespec now{};
-  if (stat(path.c_str(), &info) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0) return 0;
-  return now.tv_sec - info.st_mtim.tv_sec;
-}
-
-// Somebody deleted the machine by hand, or a command that deletes it was killed. An entry that was changed a
-// moment ago may be one in the making.
-void clear_away(const RuntimeEntry& entry) {
-  if (!exists(entry.file("start")) || seconds_since_changed(entry.folder()) < kQuietSeconds) return;
-  const auto lock = lock_path(entry.file("start"), after(Millis{0}));
-  if (!lock || entry.is_alive()) return;
-  for (const std::string& folder : {entry.qemu_folder(), entry.folder()}) {
-    for (const std::string& name : names_in(folder, 1000)) (void)remove_file(folder + "/" + name);
-    (void)remove_empty_folder(folder);
-  }
-}
-
 }  // namespace
 
 std::optional<int> process_of_record(const std::string& record) {
@@ -76,10 +53,11 @@ std::optional<int> process_of_record(const std::string& record) {
 }
 
 std::optional<int> RuntimeEntry::process() const {
-  const auto text = read_small_file(file("pid"), 64);
-  if (!text) return std::nullopt;
-  return process_of_record(*text);
+  const auto recorded = process_of_record(record());
+  return recorded ? recorded : process_of_record(known_);
 }
+
+std::string RuntimeEntry::record() const { return read_small_file(file("pid"), 64).value_or(""); }
 
 std::string RuntimeEntry::vmx_path() const {
   std::string path = read_small_file(file("vmx"), 8192).value_or("");
@@ -106,34 +84,6 @@ Result<std::string> runtime_root() {
   }
   if (auto made = make_private_folder(root); !made) return tl::unexpected(made.error());
   return root;
-}
-
-Result<RuntimeEntry> entry_of(const FileIdentity& machine) {
-  const auto root = runtime_root();
-  if (!root) return tl::unexpected(root.error());
-  return RuntimeEntry(*root + "/" + machine.text());
-}
-
-std::vector<RuntimeEntry> running_machines() {
-  std::vector<RuntimeEntry> running;
-  const auto root = runtime_root();
-  if (!root) return running;
-  for (const std::string& name : names_in(*root, kMaxEntries)) {
-    RuntimeEntry entry(*root + "/" + name);
-    const auto identity = identity_of(entry.vmx_path());
-    const bool there = identity && identity->text() == name;
-    if (!entry.is_alive()) {
-      if (!there) clear_away(entry);
-      continue;
-    }
-    if (!there) continue;
-    auto monitor = Monitor::connect(entry.folder(), after(kListWait));
-    if (!monitor || !monitor->status(after(kListWait))) continue;
-    running.push_back(std::move(entry));
-  }
-  std::sort(running.begin(), running.end(),
-            [](const RuntimeEntry& a, const RuntimeEntry& b) { return a.vmx_path() < b.vmx_path(); });
-  return running;
 }
 
 std::string record_of_this_process() {

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <utility>
 
+#include "vmware/standin/clone_records.h"
 #include "vmware/standin/disk_images.h"
 #include "vmware/standin/held_machine.h"
 #include "vmware/standin/layers.h"
@@ -157,7 +158,7 @@ Result<Answer> revert_to_snapshot(const Call& call) {
   if (auto settled = held->settle(); !settled) return tl::unexpected(settled.error());
   collapse_removed(machine);
   sweep(machine);
-  (void)held->find_entry();
+  held->find_entry();
   return Answer{};
 }
 
@@ -172,9 +173,8 @@ Result<Answer> delete_snapshot(const Call& call) {
       call.line.and_children ? tree.subtree(snapshot->uid) : std::vector<std::uint32_t>{snapshot->uid};
   for (const std::uint32_t uid : doomed) {
     const Snapshot* const one = tree.by_uid(uid);
-    if (one != nullptr && std::any_of(one->clones.begin(), one->clones.end(), exists)) {
-      return fail("snapshot.clones", std::string(texts::kNotSupported) + ": it has clones");
-    }
+    const auto clone = one != nullptr ? standing_clone(machine, *one) : std::string();
+    if (!clone.empty()) return tl::unexpected(clones_error(clone));
     if (one != nullptr && !one->memory.empty() && one->memory == machine.saved_state()) {
       return fail("vm.suspended", std::string(texts::kNotSupported) + ": the machine is suspended in it");
     }
@@ -191,7 +191,7 @@ Result<Answer> delete_snapshot(const Call& call) {
   if (auto settled = held->settle(); !settled) return tl::unexpected(settled.error());
   collapse_removed(machine);
   sweep(machine);
-  (void)held->find_entry();
+  held->find_entry();
   return Answer{};
 }
 

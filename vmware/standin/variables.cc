@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "policy/utf8.h"
 #include "vmware/standin/commands.h"
 #include "vmware/standin/guest_session.h"
+#include "vmware/standin/machine_entry.h"
 #include "vmware/standin/texts.h"
 #include "vmware/vmx.h"
 
@@ -37,8 +39,9 @@ std::string key_of(Kind kind, const std::string& name) {
 }
 
 bool is_text(std::string_view value) {
-  return std::none_of(value.begin(), value.end(),
-                      [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t'; });
+  return policy::is_utf8(value) && std::none_of(value.begin(), value.end(), [](char c) {
+           return static_cast<unsigned char>(c) < 0x20 && c != '\t';
+         });
 }
 
 struct Asked {
@@ -51,7 +54,7 @@ struct Asked {
 Result<Asked> ask(const Call& call) {
   auto machine = Machine::open(call.line.vmx);
   if (!machine) return tl::unexpected(machine.error());
-  auto entry = entry_of(machine->identity());
+  auto entry = entry_of(*machine);
   if (!entry) return tl::unexpected(entry.error());
   const Kind kind = kind_of(call.line.words[0]);
   // A guest's environment is the business of its Tools, which the QEMU guest agent has no word for.
