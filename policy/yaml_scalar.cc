@@ -77,6 +77,12 @@ std::optional<Trap> plain_scalar_trap(std::string_view text) {
                     "` is a number that readers of YAML take differently; write whole decimal numbers "
                     "without leading zeros, or quote it if you mean text"};
   }
+  const bool mark = !text.empty() && (text.front() == '-' || text.front() == '?' || text.front() == ':');
+  if (mark && (text.size() == 1 || text[1] == ' ')) {
+    return Trap{"Y0123",
+                "`" + std::string(text.substr(0, 1)) +
+                    "` begins an item, a key or a value to some readers of YAML; quote it if you mean text"};
+  }
   return std::nullopt;
 }
 

@@ -43,9 +43,17 @@ constexpr std::size_t kMaxQuestionId = 64;
 constexpr std::size_t kMaxConnections = 200;
 constexpr std::size_t kMaxConnectionsOfUser = 50;  // of the service
 
+class Context : public asio::io_context {
+ public:
+  using asio::io_context::io_context;
+  // Drops whatever still waits, once it has stopped. Grants that go with it write to the log, so it must be
+  // there.
+  void abandon() { shutdown(); }
+};
+
 class Owner final {
  public:
-  Owner(asio::io_context& context, Settings settings, Descriptor listening)
+  Owner(Context& context, Settings settings, Descriptor listening)
       : context_(context),
         settings_(std::move(settings)),
         app_(context.get_executor(), settings_),
@@ -402,7 +410,7 @@ class Owner final {
     answer_result(socket, tl::unexpected(text.error()));
   }
 
-  asio::io_context& context_;
+  Context& context_;
   const Settings settings_;
   App app_;
   asio::local::stream_protocol::acceptor acceptor_;
@@ -451,13 +459,14 @@ int run_owner(Settings settings, int ready_fd) {
     return 1;
   }
   const auto socket_path = settings.socket_path();
-  asio::io_context context(1);
+  Context context(1);
   {
     Owner owner(context, std::move(settings), std::move(*listening));
     owner.start();
     if (ready) tell_ready(ready);
     ready.reset();
     context.run();
+    context.abandon();
   }
   (void)remove_file(socket_path);
   return 0;

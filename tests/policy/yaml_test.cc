@@ -83,6 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"float", "a: 1.5\n", "Y0119", {1, 4}}, Refused{"exponent", "a: 1e3\n", "Y0119", {1, 4}},
         Refused{"infinity", "a: -.inf\n", "Y0119", {1, 4}},
         Refused{"base_sixty", "a: 12:30\n", "Y0119", {1, 4}},
+        Refused{"a_dash_alone", "a: { b: -, c: d }\n", "Y0123", {1, 9}},
         Refused{"byte_order_mark",
                 "\xEF\xBB\xBF"
                 "a: 1\n",
