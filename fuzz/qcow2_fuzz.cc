@@ -17,9 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   require(header->backing.empty() || text.find(header->backing) != std::string_view::npos);
   require(header->size <= std::uint64_t{64} << 40);
   (void)vmware::check_qcow2_tables(
-      text, text.size(), [&](std::uint64_t offset, std::size_t bytes) -> policy::Result<std::string> {
-        require(offset <= text.size() && bytes <= text.size() - offset);
-        return std::string(text.substr(offset, bytes));
+      text, text.size(), [&](std::uint64_t offset, std::size_t count) -> policy::Result<std::string> {
+        require(offset <= text.size() && count <= text.size() - offset);
+        return std::string(text.substr(offset, count));
       });
   // What stands behind the head changes nothing.
   require(vmware::parse_qcow2(std::string(text) + "more") == header);
