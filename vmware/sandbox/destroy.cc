@@ -12,8 +12,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr milliseconds kBetweenReads{300};
-
 std::string utc(TimePoint time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
@@ -126,7 +124,7 @@ asio::awaitable<Result<void>> Owner::power_off(policy::Caller cause, Held sandbo
       co_return policy::fail(
           "vm.stuck", "the sandbox's machine does not switch off; it is tried again at the next sweep");
     }
-    co_await pause(kBetweenReads, std::stop_token());
+    co_await pause(kBetweenLists, std::stop_token());
     if (*running) {
       auto command = stop_command(sandbox->vmx, sandbox->marker.id, StopHow::hard);
       co_await driver_.call(cause, std::move(command), std::stop_token());

@@ -20,6 +20,9 @@
 
 namespace vmware {
 
+// The list of running machines lags: what it does not have twice in a row, so far apart, is off.
+inline constexpr std::chrono::milliseconds kBetweenLists{300};
+
 // The machines of one owner process: create.cc, destroy.cc, jobs.cc, copies.cc, sweep.cc.
 class Owner final : public Machines {
  public:

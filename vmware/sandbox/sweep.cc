@@ -16,7 +16,6 @@ constexpr std::size_t kMaxEntries = 10'000;
 constexpr std::int64_t kHalfMadeAge = 300;  // seconds after which a folder without its final name is nobody's
 constexpr std::chrono::seconds kTakeOver{20};
 constexpr std::chrono::milliseconds kTakeOverLook{20};
-constexpr std::chrono::milliseconds kBetweenLists{300};
 constexpr std::string_view kHalfMade = ".new-";
 constexpr std::string_view kLockHead = ".owner-";
 constexpr std::string_view kLockTail = ".lock";
@@ -24,8 +23,9 @@ constexpr std::string_view kLockTail = ".lock";
 }  // namespace
 
 asio::awaitable<void> Owner::taken_over(std::stop_token stop) {
+  if (taken_over_) co_return;
   const auto give_up = std::chrono::steady_clock::now() + kTakeOver;
-  if (!taken_over_ && !sweeping_) co_await sweep();
+  if (!sweeping_) co_await sweep();
   while (!taken_over_ && !stop.stop_requested() && std::chrono::steady_clock::now() < give_up)
     co_await pause(kTakeOverLook, stop);
 }
@@ -53,7 +53,10 @@ asio::awaitable<void> Owner::sweep() {
 // What former owners left in the clones folder. Folders without our marker are nobody's business.
 asio::awaitable<void> Owner::sweep_disk() {
   const auto entries = list_folder(settings_.clones, kMaxEntries);
-  if (!entries) co_return;
+  if (!entries) {
+    taken_over_ = true;  // waiting finds none either
+    co_return;
+  }
   std::vector<Orphan> orphans;
   for (const auto& entry : *entries) {
     if (entry.kind != FolderEntry::Kind::folder || !entry.ours) continue;
