@@ -8,21 +8,14 @@
 #include <vector>
 
 #include "tests/vmware/house.h"
+#include "tests/vmware/standin_calls.h"
 #include "vmware/standin/clone_records.h"
-#include "vmware/standin/commands.h"
 #include "vmware/standin/launch.h"
 
 namespace standin {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
-Result<Answer> vmrun(const Words& words) {
-  auto line = parse_command_line(words);
-  if (!line) return tl::unexpected(line.error());
-  return run_command({std::move(*line), *Faults::parse("")});
-}
 
 class StandinClone : public testing::Test {
  protected:

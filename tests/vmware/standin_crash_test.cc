@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "vmware/standin/commands.h"
+#include "tests/vmware/standin_calls.h"
 #include "vmware/standin/disk_images.h"
 #include "vmware/standin/launch.h"
 
@@ -26,7 +26,6 @@ namespace standin {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
 using Pattern = std::array<int, 3>;  // what the first byte of each of three blocks is
 
 constexpr int kMostSteps = 200;
@@ -38,12 +37,6 @@ bool is_change(std::uint64_t number) {
     if (static_cast<std::uint64_t>(change) == number) return true;
   }
   return false;
-}
-
-Result<Answer> vmrun(const Words& words) {
-  auto line = parse_command_line(words);
-  if (!line) return tl::unexpected(line.error());
-  return run_command({std::move(*line), *Faults::parse("")});
 }
 
 enum class End { finished, killed };

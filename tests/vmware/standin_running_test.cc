@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/vmware/house.h"
-#include "vmware/standin/commands.h"
+#include "tests/vmware/standin_calls.h"
 #include "vmware/standin/lock_file.h"
 #include "vmware/standin/machine_entry.h"
 
@@ -17,13 +17,6 @@ namespace standin {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
-Result<Answer> vmrun(const Words& words) {
-  auto line = parse_command_line(words);
-  if (!line) return tl::unexpected(line.error());
-  return run_command({std::move(*line), *Faults::parse("")});
-}
 
 // A process that has a disk open, as an emulator has, and answers nobody.
 class Emulator final {

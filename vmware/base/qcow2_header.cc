@@ -1,5 +1,7 @@
 #include "vmware/base/qcow2_header.h"
 
+#include "vmware/base/big_endian.h"
+
 namespace vmware {
 namespace {
 
@@ -15,25 +17,17 @@ constexpr std::uint64_t kDirty = 1;
 constexpr std::uint64_t kCorrupt = 2;
 constexpr std::uint64_t kExternalData = 4;
 constexpr std::uint64_t kCompression = 8;
-constexpr std::uint64_t kExtendedL2 = 16;
 
 constexpr std::uint64_t kEndOfExtensions = 0;
 constexpr std::uint64_t kBackingFormat = 0xE2792ACA;
 constexpr std::uint64_t kEncryption = 0x0537BE77;
 constexpr std::uint64_t kDataFileName = 0x44415441;
 
-// Big-endian; the caller has made sure that the bytes are there.
-std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t width) {
-  std::uint64_t value = 0;
-  for (const char c : bytes.substr(at, width)) value = value << 8 | static_cast<unsigned char>(c);
-  return value;
-}
-
 policy::Result<> read_extensions(std::string_view head, std::size_t at, Qcow2Header& into) {
   for (int i = 0; i < kMaxExtensions; ++i) {
     if (head.size() < 8 || at > head.size() - 8) return fail("disk.format", "the image's head is cut off");
-    const auto type = number(head, at, 4);
-    const auto length = static_cast<std::size_t>(number(head, at + 4, 4));
+    const auto type = big_endian(head, at, 4);
+    const auto length = static_cast<std::size_t>(big_endian(head, at + 4, 4));
     at += 8;
     if (type == kEndOfExtensions) return {};
     if (length > head.size() - at) return fail("disk.format", "the image's head is cut off");
@@ -51,34 +45,34 @@ policy::Result<Qcow2Header> parse_qcow2(std::string_view head) {
   if (head.size() < kHeadV2 || head.substr(0, 4) != "QFI\xfb") {
     return fail("disk.format", "not a qcow2 image");
   }
-  const auto version = number(head, 4, 4);
-  const auto cluster_bits = number(head, 20, 4);
+  const auto version = big_endian(head, 4, 4);
+  const auto cluster_bits = big_endian(head, 20, 4);
   if ((version != 2 && version != 3) || cluster_bits < 9 || cluster_bits > 21) {
     return fail("disk.format", "not a qcow2 image of version 2 or 3");
   }
   Qcow2Header made;
-  made.size = number(head, 24, 8);
+  made.size = big_endian(head, 24, 8);
   if (made.size > kMaxSize) return fail("disk.format", "the image claims a size no disk has");
-  if (number(head, 32, 4) != 0) return fail("disk.encrypted", "the image is encrypted");
+  if (big_endian(head, 32, 4) != 0) return fail("disk.encrypted", "the image is encrypted");
 
   std::size_t extensions = kHeadV2;
   if (version == 3) {
     if (head.size() < kHeadV3) return fail("disk.format", "the image's head is cut off");
-    const auto features = number(head, 72, 8);
+    const auto features = big_endian(head, 72, 8);
     if ((features & kExternalData) != 0) {
       return fail("disk.elsewhere", "the image's bytes are in another file");
     }
     if ((features & kCorrupt) != 0) return fail("disk.format", "the image is marked as damaged");
-    if ((features & ~(kDirty | kCompression | kExtendedL2)) != 0) {
+    if ((features & ~(kDirty | kCompression | kQcow2ExtendedL2)) != 0) {
       return fail("disk.feature", "the image has a feature that is not known here");
     }
-    extensions = static_cast<std::size_t>(number(head, 100, 4));
+    extensions = static_cast<std::size_t>(big_endian(head, 100, 4));
     if (extensions < kHeadV3 || extensions % 8 != 0)
       return fail("disk.format", "the image's head is damaged");
   }
 
-  const auto backing_at = number(head, 8, 8);
-  const auto backing_length = static_cast<std::size_t>(number(head, 16, 4));
+  const auto backing_at = big_endian(head, 8, 8);
+  const auto backing_length = static_cast<std::size_t>(big_endian(head, 16, 4));
   if (backing_at != 0) {
     if (backing_length == 0 || backing_length > kMaxBackingName || backing_at > head.size() ||
         backing_length > head.size() - static_cast<std::size_t>(backing_at)) {

@@ -17,6 +17,9 @@ struct Qcow2Header {
   bool operator==(const Qcow2Header&) const = default;
 };
 
+// A bit of the header's incompatible features: entries of the second tables are twice as long.
+inline constexpr std::uint64_t kQcow2ExtendedL2 = 16;
+
 // Enough of an image for parse_qcow2, whatever its cluster size: names behind that are refused.
 inline constexpr std::size_t kQcow2Head = 64 << 10;
 

@@ -65,9 +65,9 @@ void Owner::settle(Sandbox& sandbox, const policy::JobId& id, const GuestReport&
   at->second.status = report.status;
   if (report.status == JobStatus::running) return;
   at->second.standing = {};
-  const auto folder = kept_jobs() + "/" + sandbox.marker.id.text();
-  if (!make_folder(folder, MakeFolder::kept)) return;
-  if (!write_file(kept_path(sandbox, id), write_report(report, id.hex()))) return;
+  const auto path = kept_path(sandbox, id);
+  if (!make_folder(folder_of(path), MakeFolder::kept)) return;
+  if (!write_file(path, write_report(report, id.hex()))) return;
   if (!at->second.kept) sandbox.forget.emplace_back(id.hex());
   at->second.kept = true;
 

@@ -79,9 +79,7 @@ class Claim final {
 
 // A clone whose maker was killed has no .vmx yet, but the record that it is one of this machine's.
 void clear_half_made(const Destination& to, const Machine& parent) {
-  const auto text = read_small_file(to.records(), 1 << 20);
-  const auto tree = text ? SnapshotTree::parse(*text) : Result<SnapshotTree>(fail("vmsd", "none"));
-  if (!tree || !tree->origin || tree->origin->vmx != parent.path()) return;
+  if (!are_of_clone(to.records(), parent)) return;
   for (const std::string& name : {to.disk, to.disk + ".part", to.name + ".vmsd"}) {
     (void)remove_file(to.folder + "/" + name);
   }

@@ -13,12 +13,16 @@ constexpr std::size_t kMaxRecords = 1 << 20;
 // Its records are there and it has no .vmx: whoever made it was killed before it was a machine.
 bool was_never_finished(const Machine& parent, const std::string& clone) {
   if (exists(clone) || !clone.ends_with(".vmx")) return false;
-  const auto text = read_small_file(clone.substr(0, clone.size() - 4) + ".vmsd", kMaxRecords);
-  const auto tree = text ? SnapshotTree::parse(*text) : Result<SnapshotTree>(policy::fail("vmsd", "none"));
-  return tree && tree->origin && tree->origin->vmx == parent.path();
+  return are_of_clone(clone.substr(0, clone.size() - 4) + ".vmsd", parent);
 }
 
 }  // namespace
+
+bool are_of_clone(const std::string& path, const Machine& parent) {
+  const auto text = read_small_file(path, kMaxRecords);
+  const auto tree = text ? SnapshotTree::parse(*text) : Result<SnapshotTree>(policy::fail("vmsd", "none"));
+  return tree && tree->origin && tree->origin->vmx == parent.path();
+}
 
 std::string standing_clone(const Machine& parent, const Snapshot& snapshot) {
   for (const std::string& clone : snapshot.clones) {

@@ -7,6 +7,8 @@
 
 namespace standin {
 
+// Whether the records (.vmsd) at `path` are of a clone of this machine.
+bool are_of_clone(const std::string& path, const Machine& parent);
 // The .vmx of a linked clone that may still stand on the snapshot; empty when none can. A clone that is not
 // where it was made may have been moved, so only `deleteVM` and a clone that was never finished count as
 // gone.
